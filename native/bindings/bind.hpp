@@ -1,0 +1,15 @@
+// One bind_<thing> per thing; module.cpp only lists them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace eventide::python {
+
+void bind_types(nanobind::module_& m);
+void bind_hooks(nanobind::module_& m);
+void bind_hook_record(nanobind::module_& m);
+void bind_devices(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
+void bind_process(nanobind::module_& m);
+
+}  // namespace eventide::python

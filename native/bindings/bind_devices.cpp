@@ -1,0 +1,55 @@
+// Devices: what there is and what each can do.
+#include <nanobind/stl/string.h>
+
+#include "../core/device.hpp"
+#include "../core/stream.hpp"
+#include "bind.hpp"
+#include "current.hpp"
+#include "hot_stream.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+namespace {
+
+Device& device_of(const std::string& type) {
+    if (Device* d = devices::find(type)) return *d;
+    throw Error(ErrorKind::value, "there is no device type '" + type + "'");
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& m) {
+    m.def(
+        "device_types",
+        [] {
+            nb::list out;
+            for (Device* d : devices::all()) out.append(nb::make_tuple(nb::str(d->type().c_str()), d->count()));
+            return out;
+        },
+        "(type, count) of every registered device type.");
+    m.def(
+        "device_capabilities",
+        [](const std::string& type, int index) {
+            const Capabilities c = device_of(type).capabilities(index);
+            nb::dict out;
+            out["deferred"] = c.deferred;
+            out["timing"] = c.timing;
+            out["join_timeout"] = c.join_timeout;
+            out["gate"] = c.gate;
+            out["copy"] = c.copy;
+            out["host_visible"] = c.host_visible;
+            out["concurrent"] = c.concurrent;
+            out["priorities"] = c.priorities;
+            out["default_stream_blocks"] = c.default_stream_blocks;
+            out["heals"] = c.heals;
+            out["clock"] = c.clock;
+            return out;
+        },
+        nb::arg("device_type"), nb::arg("index"));
+    m.def(
+        "device_description", [](const std::string& type, int index) { return device_of(type).description(index); },
+        nb::arg("device_type"), nb::arg("index"));
+}
+
+}  // namespace eventide::python

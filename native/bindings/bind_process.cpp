@@ -1,0 +1,105 @@
+// Fork, exit, device-wide synchronization, the clock.
+#include <nanobind/stl/vector.h>
+
+#include "../core/device.hpp"
+#include "../core/graph.hpp"
+#include "../core/notifier.hpp"
+#include "../core/stream.hpp"
+#include "bind.hpp"
+#include "current.hpp"
+#include "hot_hooks.hpp"
+#include "hot_stream.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+namespace {
+
+// One after the other; the first that had an error raises it, the others keep theirs.
+PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadline) {
+    const int64_t start = now_ns();
+    std::vector<Ref<Marker>> ends;
+    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end());
+    for (size_t i = 0; i < ends.size(); ++i) {
+        Marker* marker = ends[i].get();
+        if (!marker) continue;
+        Blocking blocking("eventide.synchronize()", *streams[i], marker->position());
+        const Waited waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
+        if (waited == Waited::timeout)
+            return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", start);
+        if (waited == Waited::interrupted) return nullptr;
+    }
+    for (const Ref<Stream>& s : streams)
+        if (s->poisoned()) return synchronize_stream(*s, deadline, "eventide.synchronize()");
+    Py_RETURN_NONE;
+}
+
+// synchronize_device(type: str, index: int, timeout)
+PyObject* synchronize_device(PyObject*, PyObject* args) {
+    const char* type;
+    int index;
+    PyObject* timeout;
+    int64_t deadline;
+    if (!PyArg_ParseTuple(args, "siO", &type, &index, &timeout) || !parse_timeout(timeout, deadline)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        Device* device = devices::find(type);
+        if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
+        const DeviceId id{device->number, int16_t(index)};
+        refuse_in_callback("eventide.synchronize()");
+        const bool told = hub::listening(Hook::device_synchronization);
+        const int64_t start = now_ns();
+        HookRecord r{.hook = Hook::device_synchronization, .device = id, .time_ns = start};
+        if (told) hub::fire(r);
+        if (PyErr_Occurred()) return nullptr;
+        std::vector<Ref<Stream>> streams;
+        for (Ref<Stream>& s : Stream::all())
+            if (s->device_id == id) streams.push_back(s);
+        PyObject* result = synchronize_all(streams, deadline);
+        if (told) {
+            r.end = true;
+            r.time_ns = now_ns();
+            r.waited_ns = r.time_ns - start;
+            PyObject *kind, *value, *trace;
+            PyErr_Fetch(&kind, &value, &trace);
+            hub::fire(r);
+            if (kind) PyErr_Restore(kind, value, trace);
+            if (PyErr_Occurred()) Py_CLEAR(result);
+        }
+        return result;
+    });
+}
+
+PyMethodDef blocking_functions[] = {
+    {"synchronize_device", synchronize_device, METH_VARARGS,
+     "synchronize_device($module, device_type, index, timeout, /)\n--\n\nBlocks until every stream of the device is "
+     "idle."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void bind_process(nb::module_& m) {
+    install_host_lock();
+    PyModule_AddFunctions(m.ptr(), blocking_functions);
+    m.def(
+        "note_main_thread", [](unsigned long ident) { note_main_thread(ident); }, nb::arg("ident"),
+        "Which thread gets signals.");
+    m.def("now_ns", [] { return now_ns(); }, "The trace's clock: CLOCK_MONOTONIC in nanoseconds.");
+    m.def("callbacks_run", [] { return notifier::completed(); }, "How many tasks the notifier thread has run.");
+    m.def("after_fork_in_child", [] {
+        process::after_fork_in_child();
+        after_fork_in_child_python();
+        current_after_fork_in_child();
+        callbacks_after_fork_in_child();
+    });
+    m.def(
+        "shut_down",
+        [](double seconds) {
+            nb::gil_scoped_release release;
+            return process::shut_down(int64_t(seconds * 1e9));
+        },
+        nb::arg("timeout"),
+        "Waits for all streams, then gives up their workers; returns how many work items were left.");
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,77 @@
+// The plain C types, the Python classes built on them, and the current stream.
+#include "../core/device.hpp"
+#include "bind.hpp"
+#include "current.hpp"
+#include "hot_event.hpp"
+#include "hot_future.hpp"
+#include "hot_hooks.hpp"
+#include "hot_pool.hpp"
+#include "hot_stream.hpp"
+#include "hot_ticket.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+namespace {
+
+void add(nb::module_& m, const char* name, PyTypeObject* type) {
+    if (!type) nb::raise_python_error();
+    m.attr(name) = nb::borrow((PyObject*)type);
+}
+
+DeviceId id_of(const char* type, int index) {
+    Device* device = devices::find(type);
+    if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
+    return {device->number, int16_t(index)};
+}
+
+nb::object owned(PyObject* object) {
+    if (!object) nb::raise_python_error();
+    return nb::steal(object);
+}
+
+}  // namespace
+
+void bind_types(nb::module_& m) {
+    add(m, "FutureBase", make_future_type());
+    add(m, "StreamBase", make_stream_type());
+    add(m, "EventBase", make_event_type());
+    add(m, "EventPoolBase", make_pool_type());
+    add(m, "RegistryBase", make_registry_type());
+    add(m, "Ticket", make_ticket_type());
+
+    m.def(
+        "set_classes",
+        [](nb::object future, nb::object event, nb::object work) {
+            set_future_class(future.ptr());
+            set_event_class(event.ptr());
+            set_work_class(work.ptr());
+        },
+        nb::arg("future"), nb::arg("event"), nb::arg("work"),
+        "The Python classes that native code makes instances of.");
+    m.def(
+        "set_stream_factories",
+        [](nb::object make_default, nb::object rewrap) { set_stream_factories(make_default.ptr(), rewrap.ptr()); },
+        nb::arg("make_default"), nb::arg("rewrap"), "How a default stream, or another handle on a stream, is made.");
+    m.def(
+        "current_stream", [](const char* type, int index) { return owned(current_stream(id_of(type, index))); },
+        nb::arg("device_type"), nb::arg("index"));
+    m.def(
+        "default_stream", [](const char* type, int index) { return owned(default_stream(id_of(type, index))); },
+        nb::arg("device_type"), nb::arg("index"));
+    m.def(
+        "set_stream",
+        [](nb::object stream) {
+            if (!is_stream(stream.ptr()))
+                throw Error(ErrorKind::type,
+                            std::string("set_stream needs a Stream, not ") + Py_TYPE(stream.ptr())->tp_name);
+            if (!set_stream(stream.ptr())) nb::raise_python_error();
+        },
+        nb::arg("stream").none());
+    m.def("current_device", [] {
+        const DeviceId id = current_device();
+        return nb::make_tuple(nb::str(devices::at(id.type).type().c_str()), int(id.index));
+    });
+}
+
+}  // namespace eventide::python

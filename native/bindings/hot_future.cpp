@@ -1,0 +1,377 @@
+#include "hot_future.hpp"
+
+#include <structmember.h>
+
+#include "../core/context.hpp"
+#include "../core/futex.hpp"
+#include "../core/graph.hpp"
+#include "../core/notifier.hpp"
+
+namespace eventide::python {
+namespace {
+
+enum : uint32_t { pending = 0, running = 1, cancelled = 2, finished = 3, state_bits = 3 };
+constexpr uint32_t has_condition = 4;  // concurrent.futures looks at it: changes are told under the condition
+constexpr uint32_t has_callbacks = 8;
+constexpr uint32_t has_sleepers = 16;
+
+PyTypeObject* future_class = nullptr;
+
+uint32_t state_of(const Future* f) {
+    return f->word.load(std::memory_order_acquire) & state_bits;
+}
+bool is_over(const Future* f) {
+    return state_of(f) >= cancelled;
+}
+
+class DeliverTask final : public Task {
+  public:
+    explicit DeliverTask(Future* f) : future_(f) {}
+    ~DeliverTask() override { Py_DECREF(future_); }
+    void run() override {
+        PyObject* name = PyUnicode_InternFromString("_deliver");
+        PyObject* r = PyObject_CallMethodNoArgs((PyObject*)future_, name);
+        Py_DECREF(name);
+        if (!r && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_WriteUnraisable((PyObject*)future_);
+        if (!r && PyErr_Occurred()) send_to_main_thread();
+        Py_XDECREF(r);
+    }
+
+  private:
+    Future* const future_;
+};
+
+// Moves to a final state. True if there are waiters or callbacks to tell.
+bool end(Future* f, uint32_t state) {
+    uint32_t w = f->word.load(std::memory_order_relaxed);
+    while (!f->word.compare_exchange_weak(w, (w & ~state_bits) | state, std::memory_order_acq_rel)) {
+    }
+    if (w & has_sleepers) futex::wake_all(f->word);
+    return w & (has_condition | has_callbacks);
+}
+
+bool sleep(Future* f, int64_t ns) {
+    uint32_t w = f->word.load(std::memory_order_acquire);
+    while ((w & state_bits) < cancelled && !(w & has_sleepers))
+        if (f->word.compare_exchange_weak(w, w | has_sleepers, std::memory_order_acq_rel)) w |= has_sleepers;
+    if ((w & state_bits) >= cancelled) return true;
+    futex::wait(f->word, w, ns);
+    return is_over(f);
+}
+
+// False with an exception set: timeout, Ctrl-C, deadlock, fork.
+bool block(Future* f, const char* verb, PyObject* timeout) {
+    if (is_over(f)) return true;
+    const int64_t start = now_ns();
+    int64_t deadline;
+    if (!parse_timeout(timeout, deadline)) return false;
+    if (!f->stream || !process::is_current(f->stream->generation)) {
+        raise(Error(ErrorKind::stream, process::before_fork("the work of this Future")));
+        return false;
+    }
+    Waited waited = Waited::interrupted;
+    guarded([&]() -> PyObject* {
+        Blocking blocking(verb, *f->stream, f->position);
+        waited = wait_without_gil(deadline, [f](int64_t ns) { return sleep(f, ns); });
+        return nullptr;
+    });
+    if (waited == Waited::timeout) raise_timeout(verb, "work on " + f->stream->describe() + " is not done", start);
+    return waited == Waited::done;
+}
+
+PyObject* raise_cancelled() {
+    PyObject* module = PyImport_ImportModule("concurrent.futures");
+    PyObject* type = module ? PyObject_GetAttrString(module, "CancelledError") : nullptr;
+    if (type) PyErr_SetNone(type);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return nullptr;
+}
+
+// The exception of a finished Future, borrowed: nullptr if there is none, or if making it failed (an exception is set).
+PyObject* exception_of(Future* f) {
+    if (f->exception || !f->failure) return f->exception;
+    if (f->skipped) {
+        f->exception = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
+    } else {
+        raise_failure(*f->failure);
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        f->exception = value;
+    }
+    return f->exception;
+}
+
+PyObject* g_exception(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    PyObject* e = is_over(f) ? exception_of(f) : nullptr;
+    if (!e && PyErr_Occurred()) return nullptr;
+    return Py_NewRef(e ? e : Py_None);
+}
+
+const char* const timeout_name[] = {"timeout"};
+
+PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    auto* f = (Future*)self;
+    PyObject* timeout = nullptr;
+    if ((nargs || kwnames) && !parse_arguments("Future.result", timeout_name, &timeout, 1, args, nargs, kwnames))
+        return nullptr;
+    if (!block(f, "Future.result()", timeout)) return nullptr;
+    if (state_of(f) == cancelled) return raise_cancelled();
+    if (!f->failure) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
+    if (PyObject* e = exception_of(f)) PyErr_SetObject((PyObject*)Py_TYPE(e), e);
+    return nullptr;
+}
+
+PyObject* m_exception(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    auto* f = (Future*)self;
+    PyObject* timeout = nullptr;
+    if (!parse_arguments("Future.exception", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
+    if (!block(f, "Future.exception()", timeout)) return nullptr;
+    if (state_of(f) == cancelled) return raise_cancelled();
+    return g_exception(self, nullptr);
+}
+
+PyObject* m_cancel(PyObject* self, PyObject*) {
+    auto* f = (Future*)self;
+    uint32_t w = f->word.load(std::memory_order_acquire);
+    do {
+        if ((w & state_bits) == cancelled) Py_RETURN_TRUE;
+        if ((w & state_bits) != pending) Py_RETURN_FALSE;
+    } while (!f->word.compare_exchange_weak(w, w | cancelled, std::memory_order_acq_rel));
+    if (w & has_sleepers) futex::wake_all(f->word);
+    if (w & (has_condition | has_callbacks)) notifier::post(new DeliverTask((Future*)Py_NewRef(self)));
+    Py_RETURN_TRUE;
+}
+
+PyObject* m_cancelled(PyObject* self, PyObject*) {
+    return PyBool_FromLong(state_of((Future*)self) == cancelled);
+}
+PyObject* m_running(PyObject* self, PyObject*) {
+    return PyBool_FromLong(state_of((Future*)self) == running);
+}
+PyObject* m_done(PyObject* self, PyObject*) {
+    return PyBool_FromLong(is_over((Future*)self));
+}
+
+PyObject* call_at_once(PyObject* self, PyObject* callback) {
+    ++thread_context.callback_depth;
+    PyObject* r = PyObject_CallOneArg(callback, self);
+    --thread_context.callback_depth;
+    if (!r && !report_callback_error("Future", callback)) return nullptr;
+    Py_XDECREF(r);
+    Py_RETURN_NONE;
+}
+
+PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
+    auto* f = (Future*)self;
+    if (!PyCallable_Check(callback))
+        return raise(ErrorKind::type, "add_done_callback needs a callable, not %s", Py_TYPE(callback)->tp_name);
+    if (is_over(f)) return call_at_once(self, callback);
+    if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
+    if (PyList_Append(f->callbacks, callback) < 0) return nullptr;
+    const uint32_t before = f->word.fetch_or(has_callbacks, std::memory_order_acq_rel);
+    if ((before & state_bits) < cancelled || (before & (has_condition | has_callbacks))) Py_RETURN_NONE;
+    // It ended without the GIL just now and nobody was there to be told.
+    if (PyList_SetSlice(f->callbacks, 0, PyList_GET_SIZE(f->callbacks), nullptr) < 0) return nullptr;
+    return call_at_once(self, callback);
+}
+
+// For _deliver: lets concurrent.futures see the state, and hands over the callbacks.
+PyObject* m_settle(PyObject* self, PyObject*) {
+    auto* f = (Future*)self;
+    f->settled = state_of(f);
+    PyObject* callbacks = f->callbacks;
+    f->callbacks = nullptr;
+    return callbacks ? callbacks : PyList_New(0);
+}
+
+PyObject* m_set(PyObject*, PyObject*) {
+    return raise(ErrorKind::usage,
+                 "a Future of a stream is set by its stream, not from outside; "
+                 "use concurrent.futures.Future for one of your own");
+}
+
+PyObject* g_state(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    static const char* const names[] = {"PENDING", "RUNNING", "CANCELLED_AND_NOTIFIED", "FINISHED"};
+    return PyUnicode_InternFromString(names[f->condition ? f->settled : state_of(f)]);
+}
+
+PyObject* g_condition(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->condition) {
+        PyObject* threading = PyImport_ImportModule("threading");
+        PyObject* made = threading ? PyObject_CallMethod(threading, "Condition", nullptr) : nullptr;
+        Py_XDECREF(threading);
+        if (!made) return nullptr;
+        if (f->condition) {  // another thread was here while we made one
+            Py_DECREF(made);
+        } else {
+            f->condition = made;
+            f->settled = f->word.fetch_or(has_condition, std::memory_order_acq_rel) & state_bits;
+        }
+    }
+    return Py_NewRef(f->condition);
+}
+
+PyObject* g_waiters(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->waiters && !(f->waiters = PyList_New(0))) return nullptr;
+    return Py_NewRef(f->waiters);
+}
+
+PyObject* g_callbacks(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
+    return Py_NewRef(f->callbacks);
+}
+
+PyObject* g_result(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    return Py_NewRef(is_over(f) && f->result ? f->result : Py_None);
+}
+
+PyObject* g_work_id(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(((Future*)self)->work_id);
+}
+
+PyObject* future_new(PyTypeObject*, PyObject*, PyObject*) {
+    return raise(ErrorKind::usage, "a Future comes from Stream.submit(), it is not made by hand");
+}
+
+int future_traverse(PyObject* self, visitproc visit, void* arg) {
+    auto* f = (Future*)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(f->result);
+    Py_VISIT(f->exception);
+    Py_VISIT(f->condition);
+    Py_VISIT(f->waiters);
+    Py_VISIT(f->callbacks);
+    return 0;
+}
+
+int future_clear(PyObject* self) {
+    auto* f = (Future*)self;
+    Py_CLEAR(f->result);
+    Py_CLEAR(f->exception);
+    Py_CLEAR(f->condition);
+    Py_CLEAR(f->waiters);
+    Py_CLEAR(f->callbacks);
+    return 0;
+}
+
+void future_dealloc(PyObject* self) {
+    auto* f = (Future*)self;
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    future_clear(self);
+    if (f->failure) f->failure->release();
+    if (f->stream) f->stream->release();
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef methods[] = {
+    {"result", FAST(m_result),
+     "result($self, timeout=None)\n--\n\nThe value of the work; blocks, and raises what the work raised."},
+    {"exception", FAST(m_exception),
+     "exception($self, timeout=None)\n--\n\nThe exception of the work, or None; blocks."},
+    {"cancel", m_cancel, METH_NOARGS,
+     "cancel($self)\n--\n\nSkips the work if it has not started. True if it will not run."},
+    {"cancelled", m_cancelled, METH_NOARGS, "cancelled($self)\n--\n\nTrue if the work was cancelled."},
+    {"running", m_running, METH_NOARGS, "running($self)\n--\n\nTrue while the work runs."},
+    {"done", m_done, METH_NOARGS, "done($self)\n--\n\nTrue once the work is over or was cancelled."},
+    {"add_done_callback", m_add_done_callback, METH_O,
+     "add_done_callback($self, fn)\n--\n\nCalls fn(future) once it is over: on the notifier thread, or at once if it "
+     "is."},
+    {"set_result", (PyCFunction)(void (*)(void))m_set, METH_VARARGS, "set_result($self, result)\n--\n\nRefused."},
+    {"set_exception", (PyCFunction)(void (*)(void))m_set, METH_VARARGS,
+     "set_exception($self, exception)\n--\n\nRefused."},
+    {"_settle", m_settle, METH_NOARGS, "_settle($self)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef getset[] = {
+    {"_state", g_state, nullptr, nullptr, nullptr},
+    {"_condition", g_condition, nullptr, nullptr, nullptr},
+    {"_waiters", g_waiters, nullptr, nullptr, nullptr},
+    {"_done_callbacks", g_callbacks, nullptr, nullptr, nullptr},
+    {"_result", g_result, nullptr, nullptr, nullptr},
+    {"_exception", g_exception, nullptr, nullptr, nullptr},
+    {"work_id", g_work_id, nullptr, "The id of the work in the hooks.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_new, (void*)future_new},
+    {Py_tp_dealloc, (void*)future_dealloc},
+    {Py_tp_traverse, (void*)future_traverse},
+    {Py_tp_clear, (void*)future_clear},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_doc, (void*)"The native half of eventide.Future."},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"eventide._native.FutureBase", sizeof(Future), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+PyTypeObject* make_future_type() {
+    return (PyTypeObject*)PyType_FromSpec(&spec);
+}
+
+void set_future_class(PyObject* type) {
+    Py_XSETREF(future_class, (PyTypeObject*)Py_NewRef(type));
+}
+
+// tp_alloc zeroes everything, which is a valid pending Future.
+Future* make_future() {
+    if (!future_class) {
+        PyErr_SetString(PyExc_RuntimeError, "eventide is not fully imported");
+        return nullptr;
+    }
+    return (Future*)future_class->tp_alloc(future_class, 0);
+}
+
+void future_bind(Future* f, Stream& stream, uint64_t position, uint64_t work_id) {
+    f->position = position;
+    f->work_id = work_id;
+    if (f->stream) return;
+    stream.retain();
+    f->stream = &stream;
+}
+
+bool future_begin(Future* f) {
+    uint32_t w = f->word.load(std::memory_order_relaxed);
+    do {
+        if ((w & state_bits) != pending) return false;
+    } while (!f->word.compare_exchange_weak(w, w | running, std::memory_order_acq_rel));
+    return true;
+}
+
+void future_set_result(Future* f, PyObject* result) {
+    f->result = result;
+}
+
+void future_set_failure(Future* f, const Failure& failure, bool skipped) {
+    failure.retain();
+    f->failure = &failure;
+    f->skipped = skipped;
+}
+
+bool future_publish(Future* f) {
+    if (state_of(f) == cancelled) return false;  // told when it was cancelled
+    if (!end(f, finished)) return false;
+    notifier::post(new DeliverTask(f));
+    return true;
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,227 @@
+// Submitting: Python calls, native calls, copies.
+#include <string>
+#include <vector>
+
+#include "../core/graph.hpp"
+#include "hot_stream.hpp"
+#include "hot_work.hpp"
+
+namespace eventide::python {
+namespace {
+
+PyTypeObject* work_class = nullptr;
+PyObject *s_fn, *s_name, *s_qualname, *s_accesses;
+
+// Blocks while the stream is full. False with an exception set.
+bool wait_for_room(Stream& stream) {
+    Waited waited = Waited::interrupted;
+    const std::string verb =
+        "Stream.submit() to a full stream (max_pending=" + std::to_string(stream.options.max_pending) + ")";
+    guarded([&]() -> PyObject* {
+        Blocking blocking(verb.c_str(), stream, stream.completed() + 1,
+                          "give the stream more room or submit from outside of its work");
+        do {
+            blocking.retarget(stream, stream.completed() + 1);
+            waited = wait_without_gil(now_ns() + slice_ns, [&](int64_t ns) {
+                stream.sleep_for_room(ns);
+                return stream.queued() < stream.options.max_pending || stream.closed();
+            });
+        } while (waited == Waited::timeout);
+        return nullptr;
+    });
+    return waited == Waited::done;
+}
+
+// Queues the work, or disposes of it. Returns its position; 0 with an exception set.
+uint64_t queue(Stream& stream, Work* work) {
+    for (;;) {
+        uint64_t position = 0;
+        guarded([&]() -> PyObject* {
+            stream.check_usable();
+            position = stream.try_submit(*work);
+            return nullptr;
+        });
+        if (position) return position;
+        if (PyErr_Occurred() || !wait_for_room(stream)) {
+            work->dispose();
+            return 0;
+        }
+    }
+}
+
+std::vector<Access> read_accesses(PyObject* ranges) {
+    std::vector<Access> out;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ranges); ++i) {
+        PyObject* pair = PyTuple_GET_ITEM(ranges, i);
+        out.push_back({PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(pair, 0)),
+                       PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(pair, 1))});
+    }
+    return out;
+}
+
+struct Submission {
+    std::string name;
+    std::vector<Access> reads;
+    std::vector<Access> writes;
+};
+
+// A name for people: the declared one, else that of the function, else of its class.
+std::string name_of(PyObject* function) {
+    PyObject* name = nullptr;
+    if (Py_TYPE(function) == work_class) name = PyObject_GetAttr(function, s_name);
+    if (!name) {
+        PyErr_Clear();
+        name = PyObject_GetAttr(function, s_qualname);
+    }
+    PyErr_Clear();
+    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    std::string out = text ? text : Py_TYPE(function)->tp_name;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return out;
+}
+
+// Resolves what declared work reads and writes. An error is logged, not raised: listening must not break the program.
+void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    std::vector<PyObject*> full{work};
+    full.insert(full.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    PyObject* both = PyObject_VectorcallMethod(s_accesses, full.data(), size_t(nargs + 1), kwnames);
+    if (!both) {
+        report_unknown_accesses(work);
+        return;
+    }
+    s.reads = read_accesses(PyTuple_GET_ITEM(both, 0));
+    s.writes = read_accesses(PyTuple_GET_ITEM(both, 1));
+    Py_DECREF(both);
+}
+
+// False if a listener raised KeyboardInterrupt or SystemExit.
+bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
+    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .stream = stream.id, .work = work};
+    r.name = s.name;
+    r.reads = s.reads.data();
+    r.writes = s.writes.data();
+    r.read_count = uint32_t(s.reads.size());
+    r.write_count = uint32_t(s.writes.size());
+    hub::fire(r);
+    return !PyErr_Occurred();
+}
+
+// Queues native work for a new Future and tells the hook.
+template <class Make>
+PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Make make) {
+    drop_what_is_due();
+    Future* future = make_future();
+    if (!future) return nullptr;
+    NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
+    const uint64_t id = work->id = Work::next_id();
+    future_bind(future, stream, 0, id);
+    const uint64_t position = queue(stream, work);
+    if (position) future_bind(future, stream, position, id);
+    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, s))) Py_CLEAR(future);
+    return (PyObject*)future;
+}
+
+}  // namespace
+
+void set_work_class(PyObject* type) {
+    Py_XSETREF(work_class, (PyTypeObject*)Py_NewRef(type));
+    s_fn = PyUnicode_InternFromString("fn");
+    s_name = PyUnicode_InternFromString("name");
+    s_qualname = PyUnicode_InternFromString("__qualname__");
+    s_accesses = PyUnicode_InternFromString("_accesses");
+}
+
+PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    Stream* stream = usable_core(self);
+    if (!stream) return nullptr;
+    if (nargs < 1) return raise(ErrorKind::type, "submit() needs a callable as its first argument");
+    PyObject* given = args[0];
+    PyObject* function = Py_TYPE(given) == work_class ? PyObject_GetAttr(given, s_fn) : Py_NewRef(given);
+    if (!function) return nullptr;
+    if (!PyCallable_Check(function)) {
+        Py_DECREF(function);
+        return raise(ErrorKind::type, "submit() needs a callable as its first argument, not %s",
+                     Py_TYPE(given)->tp_name);
+    }
+    Future* future = make_future();
+    PythonWork* work = future ? PythonWork::make(function, given, args + 1, nargs - 1, kwnames, future) : nullptr;
+    Py_DECREF(function);
+    if (!work) {
+        Py_XDECREF((PyObject*)future);
+        return nullptr;
+    }
+    const uint64_t id = work->id = Work::next_id();
+    future_bind(future, *stream, 0, id);
+    const uint64_t position = queue(*stream, work);
+    if (!position) {
+        Py_DECREF((PyObject*)future);
+        return nullptr;
+    }
+    future->position = position;
+    if (hub::listening(Hook::work_submission)) {
+        Submission s{name_of(given), {}, {}};
+        if (Py_TYPE(given) == work_class) add_accesses(s, given, args + 1, nargs - 1, kwnames);
+        if (!tell_submission(*stream, id, s)) Py_CLEAR(future);
+    }
+    return (PyObject*)future;
+}
+
+// _submit_call(function: int, argument: int, keep: object, name: str)
+PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+    Stream* stream = usable_core(self);
+    if (!stream) return nullptr;
+    if (nargs != 4) return raise(ErrorKind::type, "_submit_call() takes 4 arguments, %zd were given", nargs);
+    void* function = PyLong_AsVoidPtr(args[0]);
+    if (PyErr_Occurred()) return nullptr;
+    void* argument = PyLong_AsVoidPtr(args[1]);
+    const char* name = PyErr_Occurred() ? nullptr : PyUnicode_AsUTF8(args[3]);
+    if (!name) return nullptr;
+    return submit_native(*stream, args[2], {name, {}, {}}, [&](Future* f, PyObject* keep) -> NativeWork* {
+        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+    });
+}
+
+PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    static const char* const names[] = {"dst", "src"};
+    Stream* stream = usable_core(self);
+    PyObject* ends[2] = {};
+    if (!stream || !parse_arguments("copy", names, ends, 2, args, nargs, kwnames)) return nullptr;
+    if (!ends[0] || !ends[1]) return raise(ErrorKind::type, "copy() needs dst and src");
+    PyObject* views = PyTuple_New(2);  // keeps both exported until the copy is over
+    if (!views) return nullptr;
+    for (int i = 0; i < 2; ++i) {
+        PyObject* view = PyMemoryView_FromObject(ends[i]);
+        if (!view && PyErr_ExceptionMatches(PyExc_TypeError))
+            raise(ErrorKind::type, "copy() needs a Buffer or an array of the host as %s, not %s", names[i],
+                  Py_TYPE(ends[i])->tp_name);
+        if (view && !PyBuffer_IsContiguous(PyMemoryView_GET_BUFFER(view), 'C')) {
+            Py_CLEAR(view);
+            raise(ErrorKind::value, "copy() needs C-contiguous memory, but %s is strided; copy a contiguous part of it",
+                  names[i]);
+        }
+        if (!view) {
+            Py_DECREF(views);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(views, i, view);
+    }
+    Py_buffer* to = PyMemoryView_GET_BUFFER(PyTuple_GET_ITEM(views, 0));
+    Py_buffer* from = PyMemoryView_GET_BUFFER(PyTuple_GET_ITEM(views, 1));
+    PyObject* out = nullptr;
+    if (to->readonly) {
+        raise(ErrorKind::value, "copy() cannot write to dst: this %s is read-only", Py_TYPE(ends[0])->tp_name);
+    } else if (to->len != from->len) {
+        raise(ErrorKind::value, "copy() needs equal sizes: dst has %zd bytes, src has %zd", to->len, from->len);
+    } else {
+        const uint64_t bytes = uint64_t(to->len);
+        const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}};
+        out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {
+            return new CopyWork(to->buf, from->buf, size_t(bytes), f, keep);
+        });
+    }
+    Py_DECREF(views);
+    return out;
+}
+
+}  // namespace eventide::python

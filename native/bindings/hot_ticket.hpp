@@ -1,0 +1,13 @@
+// A ticket: one wait for a marker that blocks nobody. What asyncio's side of the runtime holds while it waits.
+#pragma once
+
+#include "../core/stream.hpp"
+#include "python.hpp"
+
+namespace eventide::python {
+
+PyTypeObject* make_ticket_type();
+// No marker: over already, with that failure. `sync`: the stream that is being synchronized, or nullptr.
+PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync);
+
+}  // namespace eventide::python

@@ -1,0 +1,33 @@
+#include <nanobind/nanobind.h>
+
+#include "bind.hpp"
+#include "python.hpp"
+
+#ifdef Py_GIL_DISABLED
+#error "Eventide's core relies on the GIL; free-threaded builds of CPython are not supported yet"
+#endif
+
+namespace nb = nanobind;
+using namespace eventide;
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native core of Eventide. Private: use the eventide package.";
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        throw nb::import_error("eventide runs in the main interpreter only, not in subinterpreters");
+    nb::set_leak_warnings(false);  // classes and default streams are kept until the process ends, on purpose
+    nb::register_exception_translator(
+        [](const std::exception_ptr& p, void*) {
+            try {
+                std::rethrow_exception(p);
+            } catch (const Error& e) {
+                python::raise(e);
+            }
+        },
+        nullptr);
+    python::bind_types(m);
+    python::bind_hook_record(m);
+    python::bind_hooks(m);
+    python::bind_devices(m);
+    python::bind_memory(m);
+    python::bind_process(m);
+}

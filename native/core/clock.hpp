@@ -1,0 +1,15 @@
+// The trace's clock: CLOCK_MONOTONIC in nanoseconds. Costs one vDSO call (about 20 ns).
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace eventide {
+
+inline int64_t now_ns() noexcept {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace eventide

@@ -1,0 +1,20 @@
+// What a thread is doing, as far as blocking calls must know.
+#pragma once
+
+#include <cstdint>
+
+namespace eventide {
+
+class Stream;
+
+struct ThreadContext {
+    Stream* running = nullptr;    // the stream whose work this thread runs now
+    uint64_t position = 0;        // and the position of that work in it
+    const char* name = nullptr;   // what the host language should call this thread, or nothing
+    bool core_thread = false;     // one of ours: it keeps what the bindings attach to it
+    uint32_t callback_depth = 0;  // > 0: inside notify or Future callbacks, where blocking is refused
+};
+
+inline thread_local ThreadContext thread_context;
+
+}  // namespace eventide

@@ -1,0 +1,71 @@
+#include "device.hpp"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "cpu.hpp"
+#include "error.hpp"
+
+namespace eventide::devices {
+namespace {
+
+// Readers take no lock, so that a fork can never find it taken. Leaked on purpose: workers may outlive static
+// destruction.
+struct Registry {
+    std::mutex adding;
+    std::array<std::unique_ptr<Device>, 256> slots;
+    std::atomic<int16_t> count{0};
+
+    void add(std::unique_ptr<Device> device) {
+        std::lock_guard lock(adding);
+        const int16_t n = count.load(std::memory_order_relaxed);
+        for (int16_t i = 0; i < n; ++i)
+            if (slots[size_t(i)]->type() == device->type())
+                throw Error(ErrorKind::value, "a device type named '" + device->type() + "' is registered already");
+        if (size_t(n) == slots.size())
+            throw Error(ErrorKind::device, "no more than 256 device types can be registered");
+        device->number = n;
+        slots[size_t(n)] = std::move(device);
+        count.store(int16_t(n + 1), std::memory_order_release);
+    }
+};
+
+Registry& registry() {
+    static Registry* r = [] {
+        auto* made = new Registry;
+        made->add(make_cpu_device());
+        return made;
+    }();
+    return *r;
+}
+
+}  // namespace
+
+void add(std::unique_ptr<Device> device) {
+    registry().add(std::move(device));
+}
+
+Device* find(const std::string& type) noexcept {
+    for (Device* d : all())
+        if (d->type() == type) return d;
+    return nullptr;
+}
+
+Device& at(int16_t number) {
+    return *registry().slots.at(size_t(number));
+}
+
+std::vector<Device*> all() {
+    Registry& r = registry();
+    std::vector<Device*> out;
+    for (int16_t i = 0; i < r.count.load(std::memory_order_acquire); ++i) out.push_back(r.slots[size_t(i)].get());
+    return out;
+}
+
+std::string name(DeviceId id) {
+    if (id.type < 0) return "";
+    return at(id.type).type() + ":" + std::to_string(id.index < 0 ? 0 : id.index);
+}
+
+}  // namespace eventide::devices

@@ -1,0 +1,77 @@
+// What a device supplies: streams that run work in order and pass markers. Identity, versions, timing checks, hooks and
+// errors are the core's (stream.hpp, event.hpp), so a new device writes only this table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hub.hpp"
+
+namespace eventide {
+
+class Marker;
+class Stream;
+class Work;
+
+struct Capabilities {
+    bool deferred = false;               // work runs when the stream reaches it (else inside submit)
+    bool timing = false;                 // markers have times
+    bool join_timeout = false;           // waiting for a marker can be bounded
+    bool gate = false;                   // a stream can be held by the host: waits across device types
+    bool copy = false;                   // has its own copies
+    bool host_visible = false;           // its memory can be read and written by the host
+    bool concurrent = false;             // streams really run at once
+    bool priorities = false;             // Stream(priority=) makes a difference
+    bool default_stream_blocks = false;  // the default stream orders all others
+    bool heals = false;                  // a stream is usable again after an error was raised
+    std::string clock;                   // of marker times
+};
+
+// One stream of a device. submit, mark and wait are called with the stream's lock held, in stream order.
+class DeviceStream {
+  public:
+    virtual ~DeviceStream() = default;
+    // Must lead to Stream::execute(work), once, when everything before it is over.
+    virtual void submit(Work& work) = 0;
+    // Must lead to Stream::pass(marker, time), once, when everything before it is over. Owns one reference until then.
+    virtual void mark(Marker& marker) = 0;
+    // Must lead to Stream::waited(marker, position) when the marker has ended and everything before is over.
+    virtual void wait(Marker& marker, uint64_t position) = 0;
+    // Called after submit, mark and wait without the lock: the place to wake a worker or to flush a driver's queue.
+    virtual void flush() {}
+    // No more calls will come. What is queued still runs; afterwards the device drops its reference to the stream.
+    virtual void finish() = 0;
+    // The driver's own handle, or 0.
+    virtual uint64_t native_handle() const { return 0; }
+};
+
+class Device {
+  public:
+    virtual ~Device() = default;
+    virtual std::string type() const = 0;
+    virtual int count() const = 0;
+    virtual Capabilities capabilities(int index) const = 0;
+    virtual std::string description(int index) const = 0;
+    virtual std::unique_ptr<DeviceStream> open_stream(Stream& stream) = 0;
+    virtual void* allocate(int index, size_t bytes) = 0;  // nullptr: no memory
+    virtual void free(int index, void* memory, size_t bytes) = 0;
+
+    int16_t number = -1;  // of the type in the registry
+};
+
+namespace devices {
+
+// Registers a device type for the life of the process. Throws Error (value) if the name is taken.
+void add(std::unique_ptr<Device> device);
+// nullptr if there is none of that name.
+Device* find(const std::string& type) noexcept;
+Device& at(int16_t number);
+std::vector<Device*> all();
+// "cpu:0"
+std::string name(DeviceId id);
+
+}  // namespace devices
+}  // namespace eventide

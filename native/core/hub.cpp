@@ -1,0 +1,83 @@
+#include "hub.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "error.hpp"
+#include "process.hpp"
+
+namespace eventide::hub {
+namespace {
+
+constinit std::atomic<Listener*> slots[hook_count][max_listeners] = {};
+std::mutex change;  // guards changes of slots and of listening_mask; firing never takes it
+
+constexpr std::string_view names[hook_count] = {
+    "event_creation",         "event_deletion",        "event_record",    "event_wait",
+    "memory_allocation",      "memory_deallocation",   "stream_creation", "device_synchronization",
+    "stream_synchronization", "event_synchronization", "stream_deletion", "work_submission",
+    "work_completion",        "collective_launch",
+};
+
+}  // namespace
+
+void fire(HookRecord& record) {
+    fire_except(record, nullptr);
+}
+
+void fire_except(HookRecord& record, const Listener* listener) {
+    if (!record.time_ns) record.time_ns = now_ns();
+    if (!record.thread) record.thread = this_thread_id();
+    for (auto& slot : slots[unsigned(record.hook)])
+        if (Listener* l = slot.load(std::memory_order_acquire); l && l != listener) l->heard(record);
+}
+
+void add(Hook h, Listener& listener) {
+    std::lock_guard lock(change);
+    std::atomic<Listener*>* place = nullptr;
+    for (auto& slot : slots[unsigned(h)]) {
+        Listener* l = slot.load(std::memory_order_relaxed);
+        if (l == &listener) return;
+        if (!l && !place) place = &slot;
+    }
+    if (!place)
+        throw Error(ErrorKind::usage, "hook " + std::string(name(h)) + " has no place for another native listener");
+    place->store(&listener, std::memory_order_release);
+    listening_mask.fetch_or(1u << unsigned(h), std::memory_order_relaxed);
+}
+
+void remove(Hook h, Listener& listener) noexcept {
+    std::lock_guard lock(change);
+    bool left = false;
+    for (auto& slot : slots[unsigned(h)]) {
+        if (slot.load(std::memory_order_relaxed) == &listener) slot.store(nullptr, std::memory_order_release);
+        left |= slot.load(std::memory_order_relaxed) != nullptr;
+    }
+    if (!left) listening_mask.fetch_and(~(1u << unsigned(h)), std::memory_order_relaxed);
+}
+
+bool others_listening(Hook h, const Listener& listener) noexcept {
+    for (auto& slot : slots[unsigned(h)]) {
+        Listener* l = slot.load(std::memory_order_relaxed);
+        if (l && l != &listener) return true;
+    }
+    return false;
+}
+
+std::string_view name(Hook h) noexcept {
+    return names[unsigned(h)];
+}
+
+uint64_t this_thread_id() noexcept {
+    thread_local uint64_t id = 0;
+    thread_local uint32_t made_in = 0;
+    if (const uint32_t now = process::generation.load(std::memory_order_relaxed); !id || made_in != now) {
+        id = uint64_t(syscall(SYS_gettid));  // a fork gives the thread another one
+        made_in = now;
+    }
+    return id;
+}
+
+}  // namespace eventide::hub

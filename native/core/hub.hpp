@@ -1,0 +1,110 @@
+// The hooks: places in the runtime that tell listeners what happened.
+//
+//   if (hub::listening(Hook::event_record)) hub::fire(record);
+//
+// Nobody listening costs one relaxed load and one predicted branch. Listeners are registered by address and must live
+// for ever (or tolerate a late call): firing takes no lock and counts no reference. A listener that talks to Python,
+// the recorder and the sanitizer are each one such object, switched on and off.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "clock.hpp"
+
+namespace eventide {
+
+// The seed's ten, then ours. The order is part of nothing stored; names come from hub::name.
+enum class Hook : uint8_t {
+    event_creation,
+    event_deletion,
+    event_record,
+    event_wait,
+    memory_allocation,
+    memory_deallocation,
+    stream_creation,
+    device_synchronization,
+    stream_synchronization,
+    event_synchronization,
+    stream_deletion,
+    work_submission,
+    work_completion,
+    collective_launch,
+};
+inline constexpr int hook_count = 14;
+
+// A device of the process: the number of its type in the registry and the index within the type. -1: none.
+struct DeviceId {
+    int16_t type = -1;
+    int16_t index = -1;
+    bool operator==(const DeviceId&) const = default;
+};
+
+struct Access {
+    uint64_t address;
+    uint64_t bytes;
+};
+
+enum class Outcome : uint8_t { none, ok, failed, skipped, cancelled };
+
+// What every hook carries. Fields that do not apply are zero. Pointers are valid during the call only.
+struct HookRecord {
+    Hook hook;
+    bool end = false;  // synchronizations: false before blocking, true after
+    Outcome outcome = Outcome::none;
+    DeviceId device;
+    int64_t time_ns = 0;
+    uint64_t thread = 0;
+    uint64_t stream = 0;
+    uint64_t event = 0;
+    uint64_t version = 0;
+    uint64_t work = 0;
+    uint64_t handle = 0;
+    uint64_t bytes = 0;
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int64_t waited_ns = 0;
+    std::string_view name;
+    std::string_view group;
+    const Access* reads = nullptr;
+    const Access* writes = nullptr;
+    uint32_t read_count = 0;
+    uint32_t write_count = 0;
+};
+
+namespace hub {
+
+class Listener {
+  public:
+    virtual void heard(const HookRecord& record) = 0;
+
+  protected:
+    ~Listener() = default;
+};
+
+inline constexpr int max_listeners = 4;  // per hook: the Python bridge, the recorder, the sanitizer, one to spare
+
+// Bit h is set while hook h has a listener.
+inline constinit std::atomic<uint32_t> listening_mask{0};
+
+inline bool listening(Hook h) noexcept {
+    return listening_mask.load(std::memory_order_relaxed) & (1u << unsigned(h));
+}
+
+// Calls every listener of record.hook; fills in time and thread where they are zero.
+void fire(HookRecord& record);
+// The same without one of them.
+void fire_except(HookRecord& record, const Listener* listener);
+
+// Adding twice or removing what is not there does nothing. Throws Error when all places are taken.
+void add(Hook h, Listener& listener);
+void remove(Hook h, Listener& listener) noexcept;
+// Whether anyone but `listener` hears this hook.
+bool others_listening(Hook h, const Listener& listener) noexcept;
+
+std::string_view name(Hook h) noexcept;
+uint64_t this_thread_id() noexcept;
+
+}  // namespace hub
+}  // namespace eventide

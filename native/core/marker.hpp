@@ -1,0 +1,91 @@
+// A marker: a one-shot point in a stream, done when all work before it is done, failed when the stream was poisoned.
+//
+// Markers come from their stream's free list and go back to it, so recording allocates nothing once warm.
+//
+//   member      guarded by
+//   word_       atomic; the state, and whether somebody sleeps on it
+//   callbacks_  atomic list; closed by complete()
+//   time, failure_   written once before word_ is published, read after
+//   syncs, inherited the stream's lock
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "error.hpp"
+#include "ref.hpp"
+#include "task.hpp"
+
+namespace eventide {
+
+class Stream;
+
+enum class MarkerState : uint32_t { pending = 0, done = 1, failed = 2 };
+
+class Marker {
+  public:
+    MarkerState state() const noexcept { return MarkerState(word_.load(std::memory_order_acquire) & state_bits); }
+    bool pending() const noexcept { return state() == MarkerState::pending; }
+
+    // Sleeps until the marker ends or `ns` are over or a signal comes. True if it has ended.
+    bool sleep(int64_t ns) noexcept;
+
+    // Ends the marker, once. Wakes sleepers and hands callbacks to the notifier.
+    void complete(int64_t time_ns, Ref<Failure> failure);
+
+    // Takes over the task and runs it on the notifier when the marker ends. Returns false, leaving the task to the
+    // caller, if it has ended already.
+    bool when_ended(Task* task);
+
+    // After the end only.
+    int64_t time_ns() const noexcept { return time_ns_; }
+    const Ref<Failure>& failure() const noexcept { return failure_; }
+
+    Stream& stream() const noexcept { return *stream_; }
+    uint64_t position() const noexcept { return position_; }
+    uint64_t event() const noexcept { return event_; }  // the id of the event it was recorded with, or 0
+    bool timing() const noexcept { return timing_; }
+
+    void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept;
+
+    uint32_t syncs = 0;      // how many stream.synchronize calls wait on this marker
+    Ref<Failure> inherited;  // error of the synchronize that healed the stream while this one was queued
+
+  private:
+    friend class MarkerList;
+    static constexpr uint32_t state_bits = 3;
+    static constexpr uint32_t sleepers = 4;
+
+    std::atomic<uint32_t> word_{0};
+    std::atomic<uint32_t> refs_{0};
+    std::atomic<Task*> callbacks_{nullptr};
+    Stream* stream_ = nullptr;  // kept alive by this marker while refs_ > 0
+    uint64_t position_ = 0;
+    uint64_t event_ = 0;
+    int64_t time_ns_ = 0;
+    Ref<Failure> failure_;
+    Marker* next_ = nullptr;  // in a free list
+    bool timing_ = false;
+};
+
+// The markers of one stream. take() is called with the stream's lock held, put() from any thread without it.
+class MarkerList {
+  public:
+    ~MarkerList();
+    Marker* take(Stream& stream, uint64_t position, uint64_t event, bool timing);
+    void put(Marker* m) noexcept;
+    // How many markers were ever allocated: a test holds that this stops growing.
+    uint64_t allocated() const noexcept { return allocated_; }
+
+  private:
+    void grow();
+    Marker* free_ = nullptr;                  // only take() touches it
+    std::atomic<Marker*> returned_{nullptr};  // pushed by put(), taken whole by take(): no ABA
+    struct Block;
+    Block* blocks_ = nullptr;
+    uint64_t allocated_ = 0;
+};
+
+}  // namespace eventide

@@ -1,0 +1,85 @@
+#include "memory.hpp"
+
+#include <new>
+
+#include "device.hpp"
+#include "process.hpp"
+#include "stream.hpp"
+
+namespace eventide {
+namespace {
+
+// The block itself, given back when the last of the streams that use it has let go.
+class Block final : public RefCounted {
+  public:
+    Block(DeviceId device, void* data, size_t bytes) : device_(device), data_(data), bytes_(bytes) {}
+    ~Block() override { devices::at(device_.type).free(device_.index, data_, bytes_); }
+
+  private:
+    const DeviceId device_;
+    void* const data_;
+    const size_t bytes_;
+};
+
+class Hold final : public Task {
+  public:
+    explicit Hold(Ref<Block> block) : block_(std::move(block)) {}
+    void run() override { block_ = {}; }
+    bool needs_host_lock() const override { return false; }
+
+  private:
+    Ref<Block> block_;
+};
+
+}  // namespace
+
+Ref<Memory> Memory::allocate(DeviceId device, size_t bytes) {
+    void* data = devices::at(device.type).allocate(device.index, bytes ? bytes : 1);
+    if (!data) throw std::bad_alloc();
+    Ref<Memory> memory(new Memory(device, data, bytes));
+    if (hub::listening(Hook::memory_allocation)) {
+        HookRecord r{.hook = Hook::memory_allocation, .device = device, .handle = uint64_t(data), .bytes = bytes};
+        hub::fire(r);
+    }
+    return memory;
+}
+
+Memory::~Memory() {
+    free();
+}
+
+void Memory::record_stream(Stream& stream) {
+    stream.check_usable();
+    std::lock_guard lock(m_);
+    for (auto& s : users_)
+        if (s.get() == &stream) return;
+    users_.push_back(Ref<Stream>(&stream));
+}
+
+void Memory::free() {
+    std::vector<Ref<Stream>> users;
+    {
+        std::lock_guard lock(m_);
+        if (freed_) return;
+        freed_ = true;
+        users.swap(users_);
+    }
+    if (hub::listening(Hook::memory_deallocation)) {
+        HookRecord r{.hook = Hook::memory_deallocation, .device = device, .handle = uint64_t(data), .bytes = bytes};
+        hub::fire(r);
+    }
+    Ref<Block> block(new Block(device, data, bytes));
+    for (auto& stream : users) {
+        if (!process::is_current(stream->generation)) continue;
+        Ref<Marker> marker = stream->mark_end();
+        auto* hold = new Hold(block);
+        if (!marker || !marker->when_ended(hold)) delete hold;
+    }
+}
+
+bool Memory::freed() const {
+    std::lock_guard lock(m_);
+    return freed_;
+}
+
+}  // namespace eventide

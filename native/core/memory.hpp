@@ -1,0 +1,40 @@
+// Memory of a device. Freeing waits, without blocking anybody, for the streams that were recorded as its users.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "hub.hpp"
+#include "ref.hpp"
+
+namespace eventide {
+
+class Stream;
+
+class Memory final : public RefCounted {
+  public:
+    // Throws std::bad_alloc.
+    static Ref<Memory> allocate(DeviceId device, size_t bytes);
+    ~Memory() override;
+
+    const DeviceId device;
+    void* const data;
+    const size_t bytes;
+
+    void record_stream(Stream& stream);
+    // Tells memory_deallocation and gives the memory back once the recorded streams have passed this point. Twice is
+    // fine.
+    void free();
+    bool freed() const;
+
+  private:
+    Memory(DeviceId device, void* data, size_t bytes) : device(device), data(data), bytes(bytes) {}
+
+    mutable std::mutex m_;
+    std::vector<Ref<Stream>> users_;
+    bool freed_ = false;
+};
+
+}  // namespace eventide

@@ -1,0 +1,59 @@
+#include "pool.hpp"
+
+#include <string>
+
+#include "error.hpp"
+
+namespace eventide {
+
+EventPool::Lease EventPool::acquire(bool timing) {
+    const EventOptions options{.device = device, .timing = timing};
+    Ref<Event> event;
+    {
+        std::lock_guard lock(m_);
+        while (!free_.empty() && !event) {
+            event = std::move(free_.back());
+            free_.pop_back();
+            if (!event->is_current()) event = {};  // cached by the parent before fork
+        }
+        if (event)
+            ++reused_;
+        else
+            ++created_;
+        if (!event) event = Ref<Event>(new Event(options));
+        in_use_[event->id] = event;
+    }
+    event->reset(options);
+    return {event, event->lease()};
+}
+
+EventPool::Lease EventPool::find(uint64_t id) {
+    {
+        std::lock_guard lock(m_);
+        if (auto it = in_use_.find(id); it != in_use_.end()) return {it->second, it->second->lease()};
+    }
+    throw Error(ErrorKind::event, "event id " + std::to_string(id) +
+                                      " is not in use in this pool; acquire() or acquire_id() gives one that is");
+}
+
+bool EventPool::give_back(Event& event, uint64_t lease) {
+    Ref<Event> keep(&event);
+    if (!event.retire(lease)) return false;
+    std::lock_guard lock(m_);
+    if (!in_use_.erase(event.id)) return false;
+    free_.push_back(std::move(keep));
+    return true;
+}
+
+void EventPool::empty_cache() {
+    std::vector<Ref<Event>> dropped;  // destroyed after the lock
+    std::lock_guard lock(m_);
+    dropped.swap(free_);
+}
+
+EventPool::Stats EventPool::stats() const {
+    std::lock_guard lock(m_);
+    return {created_, in_use_.size(), free_.size(), reused_};
+}
+
+}  // namespace eventide

@@ -1,0 +1,42 @@
+#include "process.hpp"
+
+#include "clock.hpp"
+#include "context.hpp"
+#include "futex.hpp"
+#include "graph.hpp"
+#include "notifier.hpp"
+#include "streams.hpp"
+
+namespace eventide::process {
+
+std::string before_fork(const std::string& what) {
+    return what +
+           " was made before fork, in the parent process, and its worker is not here; make a new one in this process";
+}
+
+void after_fork_in_child() {
+    generation.fetch_add(1, std::memory_order_relaxed);
+    notifier::after_fork_in_child();
+    streams::after_fork_in_child();
+    Graph::after_fork_in_child();
+    thread_context = {};
+}
+
+uint64_t shut_down(int64_t timeout_ns) {
+    const int64_t deadline = now_ns() + timeout_ns;
+    uint64_t left = 0;
+    for (const Ref<Stream>& stream : streams::all()) {
+        Ref<Marker> marker = stream->mark_end();
+        while (marker && marker->pending()) {
+            const int64_t ns = deadline - now_ns();
+            if (ns <= 0) break;
+            marker->sleep(ns);
+        }
+        if (marker && marker->pending()) left += stream->queued() + 1;
+    }
+    notifier::drain(deadline - now_ns());
+    abandoned.store(true, std::memory_order_seq_cst);
+    return left;
+}
+
+}  // namespace eventide::process

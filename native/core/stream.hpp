@@ -1,0 +1,144 @@
+// A stream: an ordered queue of work on one device, with the semantics that are the same on every device.
+//
+//   host thread:  submit / record / wait / sync  ->  position, DeviceStream (lock held)  ->  hook (lock free)
+//   device:       execute / pass / waited, in order of position
+//
+//   member                       guarded by
+//   position_                    written under m_, read anywhere
+//   completed_, finishing_       written by the device in order (or under m_ when idle), read anywhere
+//   poison_, syncs_, waits_      m_
+//   poisoned_                    written under m_, read by the device
+//   queued_                      atomic; futex word of back-pressure
+//   closed_                      m_
+//   blocked_                     the graph's lock (graph.hpp)
+//
+// m_ is never held while the host lock is taken, a callback runs, or anybody sleeps.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+#include "error.hpp"
+#include "marker.hpp"
+#include "ref.hpp"
+#include "work.hpp"
+
+namespace eventide {
+
+struct StreamOptions {
+    int16_t index = 0;
+    int priority = 0;
+    uint32_t max_pending = 0;  // 0: unbounded
+    std::string name;
+};
+
+class Stream final : public RefCounted {
+  public:
+    static Ref<Stream> open(Device& device, StreamOptions options);
+    ~Stream() override;
+
+    // Every stream of this process that still exists.
+    static std::vector<Ref<Stream>> all();
+
+    const uint64_t id;
+    Device& device;
+    const DeviceId device_id;
+    const StreamOptions options;
+    std::string describe() const;  // "stream 3 'load' (cpu:0)"
+
+    // Verbs of the host; all throw Error if the stream is closed or of the parent process.
+    void check_usable() const;
+    // Takes over the work and returns its position; 0, and nothing happened, if max_pending are queued.
+    uint64_t try_submit(Work& work);
+    Ref<Marker> record(bool timing, uint64_t event = 0);
+    void wait(Marker& marker);
+    bool idle() const noexcept;
+    // Queues no more; what is queued still runs. Twice is fine.
+    void close() noexcept;
+    // Tells stream_deletion, once.
+    void announce_deletion();
+    bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
+
+    // Waiting for room: sleeps until the stream may have some, `ns` are over, or a signal comes.
+    void sleep_for_room(int64_t ns) noexcept;
+    uint32_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
+
+    // Synchronizing: a marker at the end of the stream that raises and heals when it is passed. No marker: the stream
+    // was idle and `failure` is what it had. A caller that gives up must say so; false means it ended meanwhile.
+    struct Sync {
+        Ref<Marker> marker;
+        Ref<Failure> failure;
+    };
+    Sync begin_sync();
+    bool abandon_sync(Marker& marker) noexcept;
+    // A marker behind all that is queued, also on a closed stream; none if the stream is idle.
+    Ref<Marker> mark_end();
+    // The stream is refused later work until it is healed: work failed, or an error could not be delivered.
+    void poison(Ref<Failure> failure);
+    bool poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
+
+    // Called by the device, in stream order.
+    void execute(Work& work);
+    void pass(Marker& marker, int64_t time_ns);
+    void waited(Marker& marker, uint64_t position);
+    uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
+    uint64_t position() const noexcept { return position_.load(std::memory_order_acquire); }
+    std::mutex& lock() const noexcept { return m_; }
+    // The same with lock() held, for a device that finds the stream idle.
+    void pass_locked(Marker& marker, int64_t time_ns);
+    void waited_locked(Marker& marker, uint64_t position);
+    // The worker has drained a finished stream: an error that nobody saw is reported.
+    void drained();
+
+    void return_marker(Marker* m) noexcept;
+    uint64_t markers_allocated() const;
+    uint64_t native_handle() const { return device_stream_->native_handle(); }
+    const uint32_t generation;
+    void* handle = nullptr;  // the bindings' object for this stream, not owned; guarded by the host lock
+
+  private:
+    friend class Graph;
+    struct PendingWait {
+        uint64_t position;
+        Ref<Marker> marker;
+    };
+    // What work running on this stream blocks on: that stream must complete that position.
+    struct Edge {
+        Ref<Stream> stream;
+        uint64_t position = 0;
+        uint64_t from = 0;  // the position of the blocked work
+    };
+
+    Stream(Device& device, StreamOptions options);
+    void check_open() const;
+    Ref<Failure> heal_locked();
+    Ref<Failure> settle_sync_locked(Marker& marker);
+    void poison_locked(Ref<Failure> failure);
+    uint64_t next_position_locked() noexcept;
+    Ref<Marker> mark_end(bool sync, Ref<Failure>* healed);
+    Outcome run_work(Work& work, int64_t& start, int64_t& end);
+
+    mutable std::mutex m_;
+    std::atomic<uint64_t> position_{0};
+    std::atomic<uint64_t> finishing_{0};
+    std::atomic<uint64_t> completed_{0};
+    std::atomic<uint32_t> queued_{0};
+    std::atomic<uint32_t> room_waiters_{0};
+    std::atomic<bool> poisoned_{false};
+    std::atomic<bool> closed_{false};
+    std::atomic<bool> deletion_told_{false};
+    Ref<Failure> poison_;
+    std::vector<Marker*> syncs_;  // queued sync markers; alive while queued
+    std::deque<PendingWait> waits_;
+    MarkerList markers_;
+    Edge blocked_;
+    std::unique_ptr<DeviceStream> device_stream_;
+};
+
+}  // namespace eventide

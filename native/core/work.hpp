@@ -1,0 +1,39 @@
+// One thing submitted to a stream. The device calls Stream::execute(work) in stream order; the bindings derive the
+// kinds (a Python call, a C function, a copy). The stream's queue owns it until execute() disposes of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "error.hpp"
+#include "hub.hpp"
+#include "ref.hpp"
+
+namespace eventide {
+
+class Work {
+  public:
+    virtual ~Work() = default;
+
+    virtual bool needs_host_lock() const = 0;
+    // False if it was cancelled in time. After true it can no longer be cancelled.
+    virtual bool begin() = 0;
+    // Runs it; the failure poisons the stream.
+    virtual Ref<Failure> run() = 0;
+    // Told instead of run() when the stream is poisoned.
+    virtual void skip(const Failure& first) = 0;
+    // Makes the outcome visible: the Future is done after this.
+    virtual void publish() = 0;
+    // The last call; frees the object.
+    virtual void dispose() = 0;
+
+    static uint64_t next_id() noexcept {
+        static constinit std::atomic<uint64_t> ids{0};
+        return ids.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+
+    uint64_t id = 0;
+    uint64_t position = 0;  // in its stream, given by submit
+};
+
+}  // namespace eventide

@@ -1,0 +1,78 @@
+"""Eventide: asynchronous work on streams and events, on any device.
+
+import eventide as et
+
+Stream, Event, Future, EventPool          run work and order it              eventide.runtime
+Buffer, empty, work                       memory, and work that declares it  eventide.runtime
+Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
+current_stream, default_stream, set_stream, synchronize                      eventide.runtime
+hooks                                     hear what happens                  eventide.hooks
+EventideError and its kinds               what goes wrong                    eventide.errors
+"""
+
+from eventide import errors, hooks
+from eventide.backends import Capabilities
+from eventide.errors import (
+    DeadlockError,
+    DeviceError,
+    EventError,
+    EventideError,
+    InternalError,
+    SanitizerError,
+    StreamError,
+    TraceFormatError,
+    UsageError,
+    UsageTypeError,
+    UsageValueError,
+)
+from eventide.runtime import (
+    Buffer,
+    Device,
+    Event,
+    EventPool,
+    Future,
+    PoolStats,
+    Stream,
+    Work,
+    current_stream,
+    default_stream,
+    devices,
+    empty,
+    set_stream,
+    synchronize,
+    work,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Buffer",
+    "Capabilities",
+    "DeadlockError",
+    "Device",
+    "DeviceError",
+    "Event",
+    "EventError",
+    "EventPool",
+    "EventideError",
+    "Future",
+    "InternalError",
+    "PoolStats",
+    "SanitizerError",
+    "Stream",
+    "StreamError",
+    "TraceFormatError",
+    "UsageError",
+    "UsageTypeError",
+    "UsageValueError",
+    "Work",
+    "current_stream",
+    "default_stream",
+    "devices",
+    "empty",
+    "errors",
+    "hooks",
+    "set_stream",
+    "synchronize",
+    "work",
+]

@@ -1,0 +1,375 @@
+"""The native core of Eventide. Private: use the eventide package."""
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, Self, TypeVar
+
+from eventide.runtime import Event, Future, Stream
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+class FutureBase:
+    """The native half of eventide.Future."""
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The value of the work; blocks, and raises what the work raised."""
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The exception of the work, or None; blocks."""
+
+    def cancel(self) -> bool:
+        """Skips the work if it has not started. True if it will not run."""
+
+    def cancelled(self) -> bool:
+        """True if the work was cancelled."""
+
+    def running(self) -> bool:
+        """True while the work runs."""
+
+    def done(self) -> bool:
+        """True once the work is over or was cancelled."""
+
+    def add_done_callback(self, fn: Callable[[Any], object]) -> None:
+        """
+        Calls fn(future) once it is over: on the notifier thread, or at once if it is.
+        """
+
+    def set_result(self, result: object) -> None:
+        """Refused."""
+
+    def set_exception(self, exception: object) -> None:
+        """Refused."""
+
+    def _settle(self) -> list[Callable[[Any], object]]: ...
+
+    @property
+    def work_id(self) -> int:
+        """The id of the work in the hooks."""
+
+class StreamBase:
+    """The native half of eventide.Stream."""
+
+    def __hash__(self) -> int: ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __init__(self, device_type: str, index: int, priority: int, max_pending: int, name: str, /) -> None: ...
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queues fn(*args, **kwargs) and returns its Future."""
+
+    def _submit_call(self, function: int, argument: int, keep: object, name: str, /) -> Future[None]: ...
+
+    def copy(self, dst: object, src: object) -> Future[None]:
+        """Queues a copy of all bytes of src into dst; returns its Future."""
+
+    def wait_event(self, event: Event, /) -> None:
+        """Makes later work wait for what event records now. Does not block."""
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """
+        Records event, or a new one without timing, behind what is queued; returns it.
+        """
+
+    def query(self) -> bool:
+        """True if everything queued is over. Never blocks."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Blocks until everything queued is over; raises its first error once."""
+
+    def close(self, timeout: float | None = None) -> None:
+        """
+        Refuses new work, waits for what is queued, raises an error nobody saw. Twice is fine.
+        """
+
+    def _adopt(self, capsule: object, /) -> None: ...
+
+    def _ticket(self) -> Ticket: ...
+
+    def __enter__(self) -> Self:
+        """Makes this the current stream of the thread."""
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    @property
+    def stream_id(self) -> int:
+        """Unique in the process, kept for life."""
+
+    @property
+    def priority(self) -> int:
+        """As given."""
+
+    @property
+    def max_pending(self) -> int | None:
+        """
+        How many work items may be queued before submit blocks; None: any number.
+        """
+
+    @property
+    def name(self) -> str | None:
+        """As given, for messages."""
+
+    @property
+    def pending(self) -> int:
+        """Work items queued and not started."""
+
+    @property
+    def closed(self) -> bool:
+        """True once close() was called."""
+
+    @property
+    def native_handle(self) -> int:
+        """The driver's own handle, or 0."""
+
+    @property
+    def device_type(self) -> str:
+        """The type of its device, such as 'cpu'."""
+
+    @property
+    def device_index(self) -> int:
+        """The index of its device within the type."""
+
+    @property
+    def _markers_allocated(self) -> int:
+        pass
+
+class EventBase:
+    """The native half of eventide.Event."""
+
+    def __init__(self, device_type: str | None, index: int, enable_timing: bool, blocking: bool, /) -> None: ...
+
+    def record(self, stream: Stream | None = None) -> None:
+        """
+        Puts a new marker behind what is queued in stream (default: the current one).
+        """
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """
+        Makes later work of stream wait for what is recorded now. Does not block.
+        """
+
+    def query(self) -> bool:
+        """True if what was recorded last is over, or nothing was. Never blocks."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Blocks until what was recorded last is over."""
+
+    def elapsed_time(self, end: Event, /) -> float:
+        """Milliseconds from this event to end."""
+
+    def notify(self, fn: Callable[[Event], object], /) -> None:
+        """
+        Calls fn(event) once when what is recorded now is over; at once if it is.
+        """
+
+    def _ticket(self) -> Ticket: ...
+
+    @property
+    def event_id(self) -> int:
+        """Unique in the process, kept for life; shows 0 until the first record."""
+
+    @property
+    def _id(self) -> int:
+        pass
+
+    @property
+    def version(self) -> int:
+        """How often it was recorded."""
+
+    @property
+    def completed_at(self) -> int:
+        """
+        When the device passed what was recorded last: ns on the trace's clock.
+        """
+
+    @property
+    def enable_timing(self) -> bool:
+        """As given."""
+
+    @property
+    def blocking(self) -> bool:
+        """As given."""
+
+    @property
+    def _device(self) -> tuple[str | None, int | None]: ...
+
+class EventPoolBase:
+    """The native half of eventide.EventPool."""
+
+    def __init__(self, device_type: str, index: int, /) -> None: ...
+
+    def _acquire(self, enable_timing: bool, stream: Stream | None, /) -> Event: ...
+
+    def _acquire_id(self, enable_timing: bool, /) -> int: ...
+
+    def _find(self, event_id: int, /) -> Event: ...
+
+    def _release(self, event: Event, /) -> bool: ...
+
+    def empty_cache(self) -> None:
+        """Destroys the events that nobody uses."""
+
+    def _stats(self) -> tuple[int, int, int, int]: ...
+
+class RegistryBase:
+    """The native half of eventide.hooks.CallbackRegistry."""
+
+    def __init__(self, hook: int, /) -> None: ...
+
+    def fire_callbacks(self, *args: Any) -> None:
+        """Tells all listeners of this hook, as if the runtime had."""
+
+    @property
+    def hook(self) -> str:
+        """The name of the hook."""
+
+class Ticket:
+    """One wait for a marker that blocks nobody."""
+
+    def notify(self, fn: Callable[[], object], /) -> bool:
+        """Calls fn() once it is over and returns True; False if it is over."""
+
+    def result(self) -> None:
+        """Raises what went wrong. Only once it is over."""
+
+    def abandon(self) -> None:
+        """Nobody waits any more; no error is lost by that."""
+
+def set_classes(future: object, event: object, work: object) -> None:
+    """The Python classes that native code makes instances of."""
+
+def set_stream_factories(make_default: object, rewrap: object) -> None:
+    """How a default stream, or another handle on a stream, is made."""
+
+def current_stream(device_type: str, index: int) -> Stream: ...
+
+def default_stream(device_type: str, index: int) -> Stream: ...
+
+def set_stream(stream: object | None) -> None: ...
+
+def current_device() -> tuple[str, int]: ...
+
+class HookRecord:
+    """
+    What happened at a hook. Fields that do not apply are 0, empty or None.
+    """
+    @property
+    def hook(self) -> str: ...
+    @property
+    def end(self) -> bool: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def time_ns(self) -> int: ...
+    @property
+    def thread(self) -> int: ...
+    @property
+    def device(self) -> str | None: ...
+    @property
+    def stream(self) -> int: ...
+    @property
+    def event(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def work(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def reads(self) -> tuple[tuple[int, int], ...]: ...
+    @property
+    def writes(self) -> tuple[tuple[int, int], ...]: ...
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def waited_ns(self) -> int: ...
+    @property
+    def stack(self) -> tuple[tuple[str, int, str], ...]: ...
+
+HOOKS: tuple[str, ...] = ...
+
+def hook_add(hook: int, callback: object, device_type: str | None, index: int, observer: bool, end: bool) -> int: ...
+
+def hook_remove(hook: int, number: int) -> bool: ...
+
+def hook_clear(hook: int) -> None: ...
+
+def hook_statistics(hook: int) -> tuple[int, int, int]:
+    """(callbacks, fired, errors)"""
+
+def device_types() -> list[tuple[str, int]]:
+    """(type, count) of every registered device type."""
+
+def device_capabilities(device_type: str, index: int) -> dict[str, Any]: ...
+
+def device_description(device_type: str, index: int) -> str: ...
+
+def buffer_address(view: object) -> int:
+    """The address of the first item of anything with the buffer protocol."""
+
+def dlpack_range(capsule: object) -> tuple[int, int]:
+    """(address, nbytes) of the memory behind a DLPack capsule."""
+
+class BufferBase:
+    """The native half of eventide.Buffer."""
+
+    def __init__(self, device_type: str, index: int, nbytes: int) -> None: ...
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+
+    @property
+    def ptr(self) -> int:
+        """Its address."""
+
+    @property
+    def freed(self) -> bool:
+        """True after free()."""
+
+    def __len__(self) -> int: ...
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+    def free(self) -> None:
+        """
+        Gives the memory back, once the streams given to record_stream have passed this point. Twice is fine.
+        """
+
+    def record_stream(self, stream: object | None) -> None:
+        """
+        Work queued on stream up to free() may use the memory: it is kept until then.
+        """
+
+    def _dlpack(self, versioned: bool) -> object: ...
+
+    @property
+    def _device(self) -> tuple[str, int]: ...
+
+def synchronize_device(device_type: str, index: int, timeout: float | None, /) -> None:
+    """Blocks until every stream of the device is idle."""
+
+def note_main_thread(ident: int) -> None:
+    """Which thread gets signals."""
+
+def now_ns() -> int:
+    """The trace's clock: CLOCK_MONOTONIC in nanoseconds."""
+
+def callbacks_run() -> int:
+    """How many tasks the notifier thread has run."""
+
+def after_fork_in_child() -> None: ...
+
+def shut_down(timeout: float) -> int:
+    """
+    Waits for all streams, then gives up their workers; returns how many work items were left.
+    """

@@ -1,0 +1,107 @@
+"""A DemoResult as text for a terminal of 80 columns or more."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from eventide.cli._demo import DemoResult, Outcome
+from eventide.cli._timeline import draw, overlap
+
+_LOADERS = {
+    "zlib": "inflates and normalises a shard into one of two slots",
+    "link": "receives a shard into one of two slots",
+}
+_TESTS_PASS = 0.02  # a loss that is off by less is within what tests allow for
+
+
+def show_demo(result: DemoResult, console: Console) -> None:
+    """Print all of it, within the console's width."""
+    network = f"a 784-{result.width}-10 network"
+    console.print(f"[b]Train {network} on {result.shards} shards, in {_count(len(result.seeds), 'order')}[/b]")
+    console.print(f"  load   {_LOADERS[result.loader]}")
+    console.print(f"  train  takes a gradient step from the slot (train : load = {result.train_to_load:.2f})")
+    for note in result.notes:
+        console.print(f"[yellow]Note:[/yellow] {escape(note)}.")
+    console.print()
+    console.print(_variants(result))
+    console.print()
+    for line in conclusions(result):
+        console.print(escape(line))
+    console.print()
+    _show_timeline(result, console)
+    console.print("\n[b]Callbacks heard in that run[/b]")
+    console.print(_callbacks(result.callbacks))
+    console.print(f"\nThe program: {escape(result.program)}", soft_wrap=True)
+    console.print(f"All of this took {result.seconds:.1f} s.")
+
+
+def conclusions(result: DemoResult) -> list[str]:
+    """What the figures say, one sentence a line; nothing they do not say."""
+    _, events, broken = result.outcomes
+    same = f"{events.identical} of {_count(events.runs, 'run')}"
+    lines = [f"With events: {_pace(events.speedup)}, bit-identical weights in {same}."]
+    if result.findings:
+        lines.append("Every wait was there, so that is a bug of eventide: please report it.")
+    without = f"Without {result.deleted}, line {result.deleted_line}"
+    if broken.identical == broken.runs:
+        return [*lines, f"{without}: nothing went wrong this time.", "The wait is still missing."]
+    lines.append(f"{without}: {broken.runs - broken.identical} of {_count(broken.runs, 'run')} end with other weights.")
+    blind = ": a test of the loss passes" if max(map(abs, broken.loss_off)) < _TESTS_PASS else ""
+    lines.append(f"No error was raised; their loss is off by {_range(broken.loss_off)}{blind}.")
+    return lines
+
+
+def _pace(speedup: float) -> str:
+    return f"{speedup:.2f}x as fast" if speedup >= 1.05 else f"no gain ({speedup:.2f}x)"
+
+
+def _range(loss_off: tuple[float, ...]) -> str:
+    """The smallest and the largest difference, without sign, in percent."""
+    low, high = (100 * pick(abs(value) for value in loss_off) for pick in (min, max))
+    texts = [f"{value:.0f} %" if value >= 10 else f"{value:.2g} %" for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _variants(result: DemoResult) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("variant")
+    for heading in ("median", "speed", "cores used", "same weights"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for index, outcome in enumerate(result.outcomes):
+        table.add_row(*_cells(outcome, serial=index == 0))
+    return table
+
+
+def _cells(outcome: Outcome, *, serial: bool) -> tuple[str, str, str, str, str]:
+    colour = "green" if outcome.identical == outcome.runs else "red"
+    same = "the truth" if serial else f"[{colour}]{outcome.identical} of {outcome.runs}[/{colour}]"
+    milliseconds = f"{outcome.milliseconds:.0f} ms"
+    return escape(outcome.variant), milliseconds, f"{outcome.speedup:.2f}x", f"{outcome.cores:.2f}", same
+
+
+def _show_timeline(result: DemoResult, console: Console) -> None:
+    total, both = max(span.end for span in result.timeline), overlap(result.timeline)
+    heading = f"[b]One run with events, seed {result.seeds[0]}[/b]"
+    console.print(f"{heading}: {total:.0f} ms, both streams busy for {both:.0f} ms of it ({100 * both / total:.0f} %)")
+    ascii_only = console.options.ascii_only
+    for line in draw(result.timeline, console.width, ascii_only=ascii_only):
+        console.print(line, no_wrap=True, crop=True)
+    slots = "= slot 0, - slot 1, . waiting" if ascii_only else "━ slot 0, ─ slot 1, · waiting"
+    console.print(f"[dim]numbers are shards; {slots}[/dim]")
+
+
+def _callbacks(callbacks: dict[str, int]) -> Table:
+    """Hooks in two columns, column by column; those that kept silent too."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for _ in range(2):
+        table.add_column(no_wrap=True)
+        table.add_column(justify="right", min_width=5)
+    names = list(callbacks)
+    half = (len(names) + 1) // 2
+    for left, right in zip(names[:half], [*names[half:], *[""] * (2 * half - len(names))], strict=True):
+        table.add_row(left, str(callbacks[left]), f"   {right}", str(callbacks.get(right, "")))
+    return table

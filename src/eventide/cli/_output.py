@@ -1,0 +1,45 @@
+"""Where output goes: results to stdout, progress and errors to stderr, `--json` as one object."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+Step = Callable[[str], None]  # called before each step of long work, with what comes next
+
+
+def stdout() -> Console:
+    """Console for results; numbers and names keep their colour to themselves."""
+    return Console(highlight=False)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Step]:
+    """Show a bar on stderr while the body runs, if a person is looking."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:28}"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        done = -1
+
+        def step(description: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, description=description, completed=done)
+
+        yield step
+
+
+def print_json(result: Any) -> None:
+    """Print a frozen result, or a list of them, as JSON."""
+    print(json.dumps(result, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return str(value)

@@ -1,0 +1,109 @@
+"""Everything Eventide raises, and what it does with errors that have nobody to go to.
+
+    EventideError
+    ├── UsageError                 the call was wrong: nothing happened
+    │   ├── UsageTypeError         … and it is a TypeError
+    │   └── UsageValueError        … and it is a ValueError
+    ├── DeviceError                the device, its driver or its native work failed
+    ├── StreamError                the stream is closed, poisoned, or of another process
+    ├── EventError                 the event is pending, unknown to its pool, or of another process
+    ├── DeadlockError              a blocking call inside work would wait for ever
+    ├── TraceFormatError           a trace file is not what it should be
+    ├── SanitizerError             the sanitizer found something and was asked to raise
+    └── InternalError              a bug in Eventide: please report it
+
+A wait that takes too long is the builtin TimeoutError.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+__all__ = [
+    "DeadlockError",
+    "DeviceError",
+    "EventError",
+    "EventideError",
+    "InternalError",
+    "SanitizerError",
+    "StreamError",
+    "TraceFormatError",
+    "UsageError",
+    "UsageTypeError",
+    "UsageValueError",
+]
+
+
+class EventideError(Exception):
+    """The base of all errors of Eventide."""
+
+
+class UsageError(EventideError):
+    """The call cannot be right; nothing happened."""
+
+
+class UsageTypeError(UsageError, TypeError):
+    """An argument has the wrong type."""
+
+
+class UsageValueError(UsageError, ValueError):
+    """An argument has the right type and a value that cannot be."""
+
+
+class DeviceError(EventideError, RuntimeError):
+    """The device, its driver or its native work failed, or it cannot do what was asked."""
+
+
+class StreamError(EventideError, RuntimeError):
+    """The stream cannot be used: closed, of a parent process, or earlier work on it failed (see ``__cause__``)."""
+
+
+class EventError(EventideError, RuntimeError):
+    """The event cannot be used: still pending, unknown to its pool, or of a parent process."""
+
+
+class DeadlockError(EventideError, RuntimeError):
+    """A blocking call made inside work would wait for that very work."""
+
+
+class TraceFormatError(EventideError):
+    """A trace file is not what it should be."""
+
+    def __init__(self, message: str, path: str, offset: int) -> None:
+        super().__init__(f"{message} ({path}, byte {offset})")
+        self.path = path
+        self.offset = offset
+
+
+class SanitizerError(EventideError):
+    """The sanitizer found something and was asked to raise."""
+
+    def __init__(self, message: str, findings: Sequence[object]) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+
+
+class InternalError(EventideError):
+    """A bug in Eventide."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (a bug in Eventide: please report it)"
+
+
+def report_callback_error(what: str, callback: Callable[..., object], error: Exception) -> None:
+    """Log an exception that a callback raised. `what` is the hook's name, or notify, Future, await."""
+    name = "eventide.hooks" if "_" in what else "eventide"
+    logging.getLogger(name).error("a %s callback raised, the program goes on: %r", what, callback, exc_info=error)
+
+
+def report_unknown_accesses(what: str, work: object, error: Exception) -> None:
+    """Log that nobody can tell what declared work touches; its listeners hear of no access."""
+    logging.getLogger("eventide.hooks").error("%s: what %r reads and writes is unknown: %s", what, work, error)
+
+
+def report_unseen(error: BaseException, where: str) -> None:
+    """Log the error of a stream that went away before anybody saw it."""
+    logging.getLogger("eventide").error("%s went away with an error that nobody saw", where, exc_info=error)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "eventide"

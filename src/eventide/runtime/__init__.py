@@ -1,0 +1,44 @@
+"""The runtime: devices, streams, events, futures, pools, buffers, the current stream.
+
+    _device.py    devices by name            _future.py    the result of work
+    _stream.py    ordered queues of work     _work.py      work that declares what it touches
+    _event.py     points in streams          _buffer.py    memory of a device
+    _pool.py      events used again          _current.py   the stream of this thread
+
+The semantics are native (native/core); these classes give them names, types and messages.
+"""
+
+from eventide import _native
+from eventide.runtime import _process
+from eventide.runtime._buffer import Buffer, empty
+from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
+from eventide.runtime._device import Device, devices
+from eventide.runtime._event import Event
+from eventide.runtime._future import Future
+from eventide.runtime._pool import EventPool, PoolStats
+from eventide.runtime._stream import Stream
+from eventide.runtime._work import Work, work
+
+__all__ = [
+    "Buffer",
+    "Device",
+    "Event",
+    "EventPool",
+    "Future",
+    "PoolStats",
+    "Stream",
+    "Work",
+    "current_stream",
+    "default_stream",
+    "devices",
+    "empty",
+    "set_stream",
+    "synchronize",
+    "work",
+]
+
+for _name in __all__:
+    globals()[_name].__module__ = "eventide"
+
+_native.set_classes(Future, Event, Work)
+_process.install()

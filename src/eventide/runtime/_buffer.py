@@ -1,0 +1,59 @@
+"""Memory of a device."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from eventide import _native
+from eventide.errors import UsageTypeError, UsageValueError
+from eventide.runtime._device import Device, as_device
+
+
+class Buffer(_native.BufferBase):
+    """Bytes on a device, made by ``eventide.empty``.
+
+    Where the host can see them it has the buffer protocol and DLPack: ``memoryview(buf)``, ``numpy.frombuffer(buf)``,
+    ``numpy.from_dlpack(buf)``.
+    """
+
+    def __init__(self, nbytes: int, device: str | Device | None = None) -> None:
+        where = as_device(device)
+        if not isinstance(nbytes, int) or isinstance(nbytes, bool):
+            raise UsageTypeError(f"nbytes must be an int, not {type(nbytes).__name__}")
+        if nbytes < 0:
+            raise UsageValueError(f"nbytes must not be negative; got {nbytes}")
+        super().__init__(where.type, where.index or 0, nbytes)
+
+    @property
+    def device(self) -> Device:
+        """Where it lives."""
+        return Device(*self._device)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError(
+                "a Buffer is shared where it lives and not copied; copy it with Stream.copy or numpy.array"
+            )
+        return self._dlpack(max_version is not None and max_version[0] >= 1)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Buffer cannot be pickled: its memory lives in this process; copy it to bytes() instead")
+
+    def __repr__(self) -> str:
+        kind, index = self._device
+        return f"<Buffer of {self.nbytes} bytes on {kind}:{index}{', freed' if self.freed else ''}>"
+
+
+def empty(nbytes: int, device: str | Device | None = None) -> Buffer:
+    """Allocate memory on a device; its content is whatever was there."""
+    return Buffer(nbytes, device)

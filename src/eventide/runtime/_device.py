@@ -1,0 +1,89 @@
+"""Devices by name."""
+
+from __future__ import annotations
+
+import re
+
+from eventide import _native
+from eventide.backends import Capabilities
+from eventide.errors import UsageTypeError, UsageValueError
+
+__all__ = ["Device", "as_device", "devices"]
+
+_NAME = re.compile(r"(?P<type>[a-z_][a-z0-9_]*(?::[a-z_][a-z0-9_]*)?)(?::(?P<index>\d+))?")
+
+
+class Device:
+    """Something that runs work: ``Device("cpu")``, ``Device("cpu:0")``, ``Device("cpu", 0)``.
+
+    ``index`` is None unless given; a device without one means the first of its type, and compares equal to it.
+    """
+
+    __slots__ = ("_index", "_type")
+
+    def __init__(self, type: str | Device, index: int | None = None) -> None:  # noqa: A002 - the name users expect
+        if isinstance(type, Device):
+            index = type.index if index is None else index
+            type = type.type  # noqa: A001
+        if not isinstance(type, str):
+            raise UsageTypeError(f"a device is a name such as 'cpu:0' or a Device, not {type.__class__.__name__}")
+        match = _NAME.fullmatch(type)
+        if match is None or (match["index"] and index is not None):
+            raise UsageValueError(f"{type!r} is not the name of a device; write it as 'cpu' or 'cpu:0'")
+        if match["index"]:
+            index = int(match["index"])
+        counts = dict(_native.device_types())
+        if match["type"] not in counts:
+            raise UsageValueError(f"there is no device type {match['type']!r}; there are {', '.join(counts)}")
+        if index is not None and not 0 <= index < counts[match["type"]]:
+            raise UsageValueError(
+                f"there is no device '{match['type']}:{index}'; that type has {counts[match['type']]}"
+            )
+        self._type = match["type"]
+        self._index = index
+
+    @property
+    def type(self) -> str:
+        """Such as 'cpu'."""
+        return self._type
+
+    @property
+    def index(self) -> int | None:
+        """Which one of the type; None unless given."""
+        return self._index
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        return Capabilities(**_native.device_capabilities(self._type, self._index or 0))
+
+    @property
+    def name(self) -> str:
+        """What the device says it is, for people."""
+        return _native.device_description(self._type, self._index or 0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Device):
+            return NotImplemented
+        return (self._type, self._index or 0) == (other._type, other._index or 0)
+
+    def __hash__(self) -> int:
+        return hash((self._type, self._index or 0))
+
+    def __str__(self) -> str:
+        return f"{self._type}:{self._index or 0}"
+
+    def __repr__(self) -> str:
+        return f"Device({self._type!r})" if self._index is None else f"Device('{self._type}:{self._index}')"
+
+
+def as_device(device: str | Device | None) -> Device:
+    """The device meant: by name, itself, or the current one."""
+    if device is None:
+        return Device(*_native.current_device())
+    return device if isinstance(device, Device) else Device(device)
+
+
+def devices() -> list[Device]:
+    """Every device there is."""
+    return [Device(kind, index) for kind, count in _native.device_types() for index in range(count)]

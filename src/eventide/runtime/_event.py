@@ -1,0 +1,57 @@
+"""Events."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NoReturn
+
+from eventide import _native
+from eventide.errors import DeviceError, UsageTypeError
+from eventide.runtime._device import Device, as_device
+
+
+class Event(_native.EventBase):
+    """A reusable name for the latest marker recorded with it.
+
+    Without a device it can be recorded on any, and shows the current one until then.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(
+        self,
+        device: str | Device | None = None,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+    ) -> None:
+        for name, value in (("enable_timing", enable_timing), ("blocking", blocking), ("interprocess", interprocess)):
+            if not isinstance(value, bool):
+                raise UsageTypeError(f"{name} must be True or False, not {type(value).__name__}")
+        where = None if device is None else as_device(device)
+        if interprocess:
+            raise DeviceError(f"{where or 'this device'} has no events between processes; leave interprocess=False")
+        index = -1 if where is None or where.index is None else where.index
+        super().__init__(None if where is None else where.type, index, enable_timing, blocking)
+
+    @property
+    def device(self) -> Device:
+        """Its device; the index is None until the first record unless it was given."""
+        kind, index = self._device
+        return Device(as_device(None).type if kind is None else kind, index)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+
+        return wait_for(self._ticket())
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Event cannot be pickled: the marker it stands for lives in this process")
+
+    def __repr__(self) -> str:
+        kind, index = self._device
+        where = "any device" if kind is None else kind if index is None else f"{kind}:{index}"
+        state = (
+            "never recorded" if not self.version else f"version {self.version}, {'done' if self.query() else 'pending'}"
+        )
+        return f"<Event {self._id} on {where}, {state}>"

@@ -1,0 +1,43 @@
+"""The Future of submitted work."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+from eventide import _native
+from eventide.errors import report_callback_error
+
+T = TypeVar("T")
+
+
+class Future(_native.FutureBase, concurrent.futures.Future[T]):
+    """A ``concurrent.futures.Future`` whose state is native; it comes from ``Stream.submit``.
+
+    Its Condition is made only if somebody needs one (``wait``, ``as_completed``), so a Future that nobody waits for
+    costs almost nothing. ``work_id`` is the id that the hooks give this work.
+    """
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio  # not needed to import eventide
+
+        return asyncio.wrap_future(self).__await__()
+
+    def _deliver(self) -> None:
+        """Tell whoever waits through concurrent.futures, then run the callbacks; once, on the notifier thread."""
+        with self._condition:
+            callbacks = self._settle()
+            for waiter in self._waiters:
+                if self.cancelled():
+                    waiter.add_cancelled(self)
+                elif self._exception is not None:
+                    waiter.add_exception(self)
+                else:
+                    waiter.add_result(self)
+            self._condition.notify_all()
+        for callback in callbacks:
+            try:
+                callback(self)
+            except Exception as error:  # noqa: BLE001 - whatever a callback raises is logged
+                report_callback_error("Future", callback, error)

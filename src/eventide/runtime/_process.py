@@ -1,0 +1,37 @@
+"""The end of the process, and its copies: workers are stopped at exit, a forked child starts clean."""
+
+import atexit
+import os
+import sys
+import threading
+
+from eventide import _native
+
+EXIT_SECONDS = 2.0
+"""How long queued work may still run at exit, unless EVENTIDE_EXIT_TIMEOUT says otherwise."""
+
+
+def _exit_seconds() -> float:
+    given = os.environ.get("EVENTIDE_EXIT_TIMEOUT", "")
+    try:
+        return max(0.0, float(given)) if given else EXIT_SECONDS
+    except ValueError:
+        sys.stderr.write(
+            f"eventide: EVENTIDE_EXIT_TIMEOUT={given!r} is not a number of seconds; using {EXIT_SECONDS}\n"
+        )
+        return EXIT_SECONDS
+
+
+def _at_exit() -> None:
+    seconds = _exit_seconds()
+    left = _native.shut_down(seconds)
+    if left:
+        items = "1 work item was" if left == 1 else f"{left} work items were"
+        sys.stderr.write(f"eventide: {items} abandoned at exit, {seconds:g} s after the end (EVENTIDE_EXIT_TIMEOUT)\n")
+
+
+def install() -> None:
+    """Register both; called once, when eventide is imported."""
+    atexit.register(_at_exit)
+    os.register_at_fork(after_in_child=_native.after_fork_in_child)
+    _native.note_main_thread(threading.main_thread().ident or 0)

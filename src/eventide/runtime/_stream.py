@@ -1,0 +1,82 @@
+"""Streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+
+from eventide import _native
+from eventide.errors import UsageTypeError, UsageValueError
+from eventide.runtime._device import Device, as_device
+from eventide.runtime._future import Future
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Stream(_native.StreamBase):
+    """An ordered queue of work on one device, with a worker of its own.
+
+    ``with stream:`` makes it the current stream of this thread. ``close()`` drains it and refuses more; a stream that
+    is dropped runs what is queued and then ends by itself.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(
+        self,
+        device: str | Device | None = None,
+        priority: int = 0,
+        max_pending: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        where = as_device(device)
+        if not isinstance(priority, int):
+            raise UsageTypeError(f"priority must be an int, not {type(priority).__name__}")
+        if max_pending is not None and (not isinstance(max_pending, int) or isinstance(max_pending, bool)):
+            raise UsageTypeError(f"max_pending must be an int or None, not {type(max_pending).__name__}")
+        if max_pending is not None and not 0 < max_pending < 1 << 32:
+            raise UsageValueError(f"max_pending must be at least 1, or None for no limit; got {max_pending}")
+        super().__init__(where.type, where.index or 0, priority, max_pending or 0, name or "")
+
+    if TYPE_CHECKING:
+
+        def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
+
+    @property
+    def device(self) -> Device:
+        """The device it runs on."""
+        return Device(self.device_type, self.device_index)
+
+    def submit_native(
+        self, function: object, argument: object = None, *, name: str | None = None, keep: object = None
+    ) -> Future[None]:
+        """Queue a C function ``void (*)(void *)``, which never takes the GIL.
+
+        `function` is a ctypes function pointer, or a capsule named "eventide.work" whose context is the argument if
+        none is given. `argument` is an address, a ctypes object, or None. Both, and `keep`, stay alive until it ran.
+        """
+        from eventide.runtime._native_call import resolve_call  # brings ctypes: not at import
+
+        address, value, default_name = resolve_call(function, argument)
+        return self._submit_call(address, value, (function, argument, keep), name or default_name)
+
+    def wait_stream(self, other: Stream) -> None:
+        """Make later work wait for all that is queued in another stream now. Does not block."""
+        if not isinstance(other, Stream):
+            raise UsageTypeError(f"wait_stream needs a Stream, not {type(other).__name__}")
+        self.wait_event(other.record_event())
+
+    def __await__(self) -> Generator[Any, None, None]:
+        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+
+        return wait_for(self._ticket())
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Stream cannot be pickled: its queue and its worker live in this process")
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        state = ", closed" if self.closed else ""
+        return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"

@@ -1,0 +1,33 @@
+"""Waiting in asyncio: a ticket for a marker, and a loop that is woken when it is over. Nothing blocks the loop."""
+
+import asyncio
+from collections.abc import Generator
+from typing import Any
+
+from eventide._native import Ticket
+
+
+def wait_for(ticket: Ticket) -> Generator[Any, None, None]:
+    """What ``__await__`` of events and streams returns. A cancelled wait loses no error: it goes back to the stream."""
+    return _wait(ticket).__await__()
+
+
+async def _wait(ticket: Ticket) -> None:
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not over.done():
+            over.set_result(None)
+
+    def tell_loop() -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(wake)
+
+    if ticket.notify(tell_loop):
+        try:
+            await over
+        except asyncio.CancelledError:
+            ticket.abandon()
+            raise
+    ticket.result()

@@ -1,0 +1,52 @@
+"""What holds for every test: it leaves nothing behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import eventide as et
+
+# No deadline: how long an example takes says more about the machine than about the code.
+settings.register_profile("light", deadline=None, max_examples=100)
+settings.register_profile("stress", deadline=None, max_examples=1000)
+settings.load_profile("light")
+
+
+def registry_of(hook: str) -> Any:
+    """event_record -> EventRecordCallbacks."""
+    return getattr(et.hooks, hook.title().replace("_", "") + "Callbacks")
+
+
+def listeners() -> dict[str, int]:
+    """How many callbacks and observers each hook has."""
+    return {hook: registry_of(hook).statistics()["callbacks"] for hook in et.hooks.HOOKS}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Each leftover is reported by the test that left it, alone, and removed where that is possible."""
+    threads, before = set(threading.enumerate()), listeners()
+    yield
+    left = []
+    for hook, count in listeners().items():
+        if count > before[hook]:
+            registry_of(hook).clear_callbacks()
+            left.append(f"{count - before[hook]} listeners at {hook}")
+    default = et.default_stream("cpu")
+    while (current := et.current_stream("cpu")) != default:
+        left.append(f"{current!r} as the current stream")
+        try:
+            current.__exit__(None, None, None)
+        except et.UsageError:  # it was not entered but set
+            et.set_stream(default)
+    for thread in set(threading.enumerate()) - threads:
+        if not thread.daemon:
+            thread.join(1.0)  # one that is on its way out is no leftover
+            if thread.is_alive():
+                left.append(f"a running thread, {thread.name!r}")
+    assert not left, f"the test left behind: {'; '.join(left)}"

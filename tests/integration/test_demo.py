@@ -1,0 +1,104 @@
+"""The demo as people start it: the program by itself, and `eventide demo` around it."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import eventide as et
+from eventide.cli import _program
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 100  # seconds
+
+
+def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "80", **environment}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+
+
+@pytest.fixture(scope="module")
+def program():
+    return _program.load_program()
+
+
+@pytest.fixture(scope="module")
+def demo():
+    done = start("-m", "eventide", "demo", "--runs", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def spans(demo, row):
+    return [span for span in demo["timeline"] if span["row"] == row]
+
+
+def test_the_program_by_itself_prints_a_line_for_each_variant():
+    done = start("examples/prefetch.py")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[1].endswith("same weights in 10 of 10 runs")
+
+
+def test_with_events_the_weights_are_those_of_the_serial_run(demo):
+    serial, events, _broken = demo["outcomes"]
+    assert serial["identical"] == events["identical"] == 2
+
+
+def test_every_hook_is_counted(demo):
+    heard = demo["callbacks"]
+    assert tuple(heard) == et.hooks.HOOKS
+    assert heard["work_submission"] == heard["work_completion"] == heard["event_wait"] == 48  # 24 loads, 24 steps
+    assert heard["event_record"] == 50  # and both slots free at the start
+    assert heard["event_creation"] == 4
+    assert heard["stream_creation"] == heard["stream_deletion"] == 2
+    assert heard["memory_allocation"] == heard["memory_deallocation"] == 2
+    assert heard["collective_launch"] == 0
+
+
+def test_the_timeline_keeps_the_order_that_the_events_ask_for(demo):
+    loads, steps = spans(demo, "load"), spans(demo, "train")
+    assert len(loads) == len(steps) == 24
+    assert sorted(span["shard"] for span in loads) == list(range(24))
+    assert [span["shard"] for span in loads] == [span["shard"] for span in steps]
+    assert all(step["start"] >= load["end"] for load, step in zip(loads, steps, strict=True))
+    assert all(load["start"] >= step["end"] for load, step in zip(loads[2:], steps[:-2], strict=True))
+
+
+def test_the_text_fits_80_columns_without_colour_and_in_ascii():
+    done = start("-m", "eventide", "demo", "--runs", "1", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "\x1b" not in done.stdout
+    assert done.stdout.isascii()
+    assert max(len(line) for line in lines if not line.startswith("The program:")) <= 80
+    assert any(line.startswith("two streams, events") and line.endswith("1 of 1") for line in lines)
+
+
+def test_without_the_wait_a_slot_can_be_overwritten_while_it_is_in_use(program, monkeypatch):
+    """The race by force: the first step only begins once its slot was filled again."""
+    shards = program.module.make_shards()[-4:]
+    serial, _events, broken = program.variants
+    right = program.run(serial, shards)
+    filled, step = [], program.module.step
+    again = threading.Event()
+
+    def fill(packed, slot):
+        program.module.inflate(packed, slot)
+        filled.append(packed)
+        if len(filled) == 3:
+            again.set()
+
+    def late_step(*args):
+        assert again.wait(TIMEOUT)
+        return step(*args)
+
+    monkeypatch.setattr(program.module, "step", late_step)
+    assert program.run(broken, shards, fill=fill).digest != right.digest

@@ -1,0 +1,36 @@
+"""What the tests about the project share: its files, and a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "eventide"
+NATIVE = ROOT / "native"
+
+FOLDERS = (".ci", "benchmarks", "docs", "examples", "native", "requirements", "src", "tests")
+TEXT = {".py", ".pyi", ".cpp", ".hpp", ".h", ".md", ".toml", ".txt", ".cmake", ".html", ".js", ".css", ""}
+
+
+def text_files() -> Iterator[Path]:
+    """Every text file we wrote: those at the root and all under FOLDERS."""
+    roots = [path for path in ROOT.iterdir() if path.is_file()]
+    below = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in sorted(roots + below):
+        if path.suffix in TEXT and "__pycache__" not in path.parts:
+            yield path
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def run_python(*arguments: str | Path) -> str:
+    """What a fresh interpreter prints; it must succeed and have nothing to complain about, warnings included."""
+    command = [sys.executable, "-W", "error", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout

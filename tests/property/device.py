@@ -1,0 +1,33 @@
+"""The device under test and how long the tests are: the same files are run on every device."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+import eventide as et
+
+DEVICE = os.environ.get("EVENTIDE_TEST_DEVICE", "cpu")
+CAPABILITIES = et.Device(DEVICE).capabilities
+
+# Work can be held at a gate only where it runs on threads of the device's own: on `sim` and on immediate devices fn
+# runs inside a call of the host, which would then stand at the gate itself. There every gate is made open.
+GATES = et.Device(DEVICE).type == "cpu"
+
+LIMIT = 10.0  # seconds; nothing here takes one, so whoever reaches it is stuck
+BLINK = 0.002  # seconds; the timeout of a call that must time out, since a gate is closed
+
+
+def examples(light: int, *, steps: int = 30) -> settings:
+    """Settings for `light` examples in the light run, scaled with the profile that is loaded (light has 100)."""
+    profile = settings.default
+    assert profile is not None
+    return settings(
+        max_examples=max(1, light * profile.max_examples // 100),
+        stateful_step_count=steps,
+        deadline=None,
+        report_multiple_bugs=False,
+        # Threads make an example slow at times, which is no reason to stop.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )

@@ -1,0 +1,135 @@
+"""The registries of the seed and ours: their names, adding, firing by hand, clearing, counting (section 4)."""
+
+import pytest
+
+import eventide as et
+from tests.helpers import Boom, boom
+
+ARGUMENTS = {
+    "event_creation": (1,),
+    "event_deletion": (1,),
+    "event_record": (1, 2),
+    "event_wait": (1, 2),
+    "memory_allocation": (4096,),
+    "memory_deallocation": (4096,),
+    "stream_creation": (2,),
+    "device_synchronization": (),
+    "stream_synchronization": (2,),
+    "event_synchronization": (1,),
+    "stream_deletion": (2,),
+    "work_submission": (2, 3, "name", ((4096, 8),), ()),
+    "work_completion": (3, 10, 20),
+    "collective_launch": (2, "all_reduce", "world", (), ((4096, 8),)),
+}
+
+
+def registry_of(hook):
+    return getattr(et.hooks, "".join(word.title() for word in hook.split("_")) + "Callbacks")
+
+
+@pytest.fixture(params=ARGUMENTS)
+def hook(request):
+    return request.param
+
+
+@pytest.fixture
+def registry(hook):
+    return registry_of(hook)
+
+
+def test_fire_callbacks_passes_its_arguments_to_every_callback(hook, registry):
+    calls: list[tuple[int, tuple[object, ...]]] = []
+    with (
+        registry.add_callback(lambda *args: calls.append((1, args))),
+        registry.add_callback(lambda *args: calls.append((2, args))),
+    ):
+        assert registry.fire_callbacks(*ARGUMENTS[hook]) is None
+    assert calls == [(1, ARGUMENTS[hook]), (2, ARGUMENTS[hook])]
+
+
+def test_fire_callbacks_with_nobody_listening_does_nothing(hook, registry):
+    before = registry.statistics()["errors"]
+    assert registry.fire_callbacks(*ARGUMENTS[hook]) is None
+    assert registry.statistics()["errors"] == before
+
+
+def test_the_three_ways_to_listen_are_one(hook, registry):
+    calls: list[int] = []
+    ways = (
+        lambda callback: et.hooks.on(hook, callback),
+        getattr(et.hooks, f"register_callback_for_{hook}"),
+        registry.add_callback,
+    )
+    subscriptions = [way(lambda *_, number=number: calls.append(number)) for number, way in enumerate(ways)]
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    for subscription in subscriptions:
+        subscription.close()
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    assert calls == [0, 1, 2]
+
+
+def test_clear_callbacks_drops_the_callbacks_of_this_registry_only(hook, registry):
+    calls: list[str] = []
+    neighbour = "event_wait" if hook != "event_wait" else "event_record"
+    kept = et.hooks.on(neighbour, lambda *_: calls.append("kept"))
+    cleared = et.hooks.on(hook, lambda *_: calls.append("cleared"))
+    registry.clear_callbacks()
+    assert registry.statistics()["callbacks"] == 0
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    registry_of(neighbour).fire_callbacks(*ARGUMENTS[neighbour])
+    cleared.close()
+    kept.close()
+    assert calls == ["kept"]
+
+
+def test_callbacks_can_be_added_after_a_clear(hook, registry):
+    calls: list[tuple[object, ...]] = []
+    registry.clear_callbacks()
+    with registry.add_callback(lambda *args: calls.append(args)):
+        registry.fire_callbacks(*ARGUMENTS[hook])
+    assert calls == [ARGUMENTS[hook]]
+
+
+def test_statistics_count_callbacks_firings_and_errors(hook, registry):
+    before = registry.statistics()
+    quiet = registry.add_callback(lambda *_: None)
+    assert registry.statistics()["callbacks"] == before["callbacks"] + 1
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    quiet.close()
+    middle = registry.statistics()
+    assert middle["callbacks"] == before["callbacks"]
+    assert middle["fired"] == before["fired"] + 2
+    assert middle["errors"] == before["errors"]
+    with registry.add_callback(lambda *_: boom()):
+        registry.fire_callbacks(*ARGUMENTS[hook])
+    assert registry.statistics()["errors"] == before["errors"] + 1
+
+
+def test_a_real_action_counts_like_a_firing_by_hand(stream):
+    before = et.hooks.EventRecordCallbacks.statistics()
+    with et.hooks.on("event_record", lambda *_: None):
+        stream.record_event()
+        stream.record_event()
+    assert et.hooks.EventRecordCallbacks.statistics()["fired"] == before["fired"] + 2
+
+
+def test_a_callback_written_for_the_seed_works_unchanged(stream):
+    seen: list[int] = []
+
+    class Plain:
+        def __call__(self, event: int, stream: int) -> None:
+            seen.extend((event, stream))
+
+    with et.hooks.register_callback_for_event_record(Plain()):
+        event = stream.record_event()
+    assert seen == [event.event_id, stream.stream_id]
+
+
+def test_firing_by_hand_isolates_errors_as_well(registry, hook, caplog):
+    calls: list[int] = []
+    with registry.add_callback(lambda *_: boom("by hand")), registry.add_callback(lambda *_: calls.append(1)):
+        registry.fire_callbacks(*ARGUMENTS[hook])
+    assert calls == [1]
+    assert hook in caplog.text
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [Boom]

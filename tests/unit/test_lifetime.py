@@ -1,0 +1,152 @@
+"""Dropping what is in use: events, streams, futures, work and its arguments (decision 15)."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+import eventide as et
+from tests.helpers import TIMEOUT, Boom, assert_goes_away, blocked_in
+
+
+def test_a_wait_survives_the_event_it_waits_for(stream, other, gate):
+    ran: list[str] = []
+    gate.hold(stream)
+    stream.submit(ran.append, "first")
+    event = stream.record_event()
+    reference = weakref.ref(event)
+    other.wait_event(event)
+    del event
+    gc.collect()
+    assert reference() is None
+    future = other.submit(ran.append, "second")
+    gate.open()
+    future.result(TIMEOUT)
+    assert ran == ["first", "second"]
+
+
+def test_a_thread_in_synchronize_keeps_the_event_alive(stream, gate):
+    gate.hold(stream)
+    events = [stream.record_event()]
+    waiter = blocked_in(lambda: events[0].synchronize(timeout=TIMEOUT))
+    events.clear()
+    gc.collect()
+    gate.open()
+    assert waiter.result() is None
+
+
+def test_a_stream_that_is_dropped_finishes_its_work(gate):
+    ran: list[str] = []
+    stream = et.Stream("cpu")
+    gate.hold(stream)
+    future = stream.submit(ran.append, "ran")
+    del stream
+    gc.collect()
+    gate.open()
+    future.result(TIMEOUT)
+    assert ran == ["ran"]
+    assert et.Stream("cpu").submit(int, "6").result(TIMEOUT) == 6
+
+
+def test_an_event_outlives_its_stream(gate):
+    stream = et.Stream("cpu")
+    gate.hold(stream)
+    event = et.Event("cpu", enable_timing=True)
+    event.record(stream)
+    del stream
+    gc.collect()
+    assert event.query() is False
+    gate.open()
+    event.synchronize(timeout=TIMEOUT)
+    assert event.elapsed_time(event) == 0.0
+
+
+def test_a_stream_may_be_dropped_by_its_own_work():
+    box = [et.Stream("cpu")]
+    future = box[0].submit(box.clear)
+    future.result(TIMEOUT)
+    assert box == []
+    assert et.Stream("cpu").submit(int, "6").result(TIMEOUT) == 6
+
+
+def test_dropped_streams_events_and_futures_go_away(stream):
+    dropped = et.Stream("cpu")
+    things = {"stream": dropped, "event": stream.record_event(), "future": dropped.submit(int)}
+    things["future"].result(TIMEOUT)
+    del dropped
+    references = {name: weakref.ref(thing) for name, thing in things.items()}
+    things.clear()
+    for name, reference in references.items():
+        assert_goes_away(reference, f"a dropped {name}")
+
+
+def test_weak_reference_callbacks_are_called(stream):
+    told: list[object] = []
+    event = stream.record_event()
+    reference = weakref.ref(event, told.append)
+    del event
+    gc.collect()
+    assert told == [reference]
+
+
+def test_a_cycle_through_a_subclass_is_collected(stream):
+    class Knot(et.Event):
+        pass
+
+    knot = Knot("cpu")
+    knot.itself = knot
+    knot.record(stream)
+    reference = weakref.ref(knot)
+    del knot
+    gc.collect()
+    assert reference() is None
+
+
+def test_work_and_its_arguments_are_let_go_after_they_ran_failed_or_were_skipped(stream, gate):
+    class Thing:
+        def __call__(self, error: Exception | None = None) -> None:
+            if error is not None:
+                raise error
+
+    things = [Thing() for _ in range(3)]
+    references = [weakref.ref(thing) for thing in things]
+    gate.hold(stream)
+    futures = [
+        stream.submit(things[0]),
+        stream.submit(things[1], Boom()),
+        stream.submit(things[2]),
+    ]
+    things.clear()
+    assert all(reference() is not None for reference in references)
+    gate.open()
+    with pytest.raises(Boom):
+        stream.synchronize(timeout=TIMEOUT)
+    futures.clear()
+    for reference in references:
+        assert_goes_away(reference, "work that is over")
+
+
+def test_cancelled_work_is_let_go(stream, gate):
+    class Thing:
+        pass
+
+    thing = Thing()
+    reference = weakref.ref(thing)
+    gate.hold(stream)
+    future = stream.submit(id, thing)
+    del thing
+    assert future.cancel()
+    gate.open()
+    stream.synchronize(timeout=TIMEOUT)
+    assert_goes_away(reference, "the argument of cancelled work")
+
+
+def test_threads_that_end_leave_the_stream_usable(stream):
+    threads = [threading.Thread(target=lambda: stream.submit(int)) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT)
+    stream.synchronize(timeout=TIMEOUT)
+    assert stream.submit(int, "2").result(TIMEOUT) == 2
