@@ -115,6 +115,7 @@ void bind_hook_record(nb::module_& m) {
 }
 
 PyObject* make_hook_record(const HookRecord& record) {
+    record.stamp();
     PyHookRecord out{record, std::string(record.name), std::string(record.group), {}, {}, {}, {}};
     out.reads.assign(record.reads, record.reads + record.read_count);
     out.writes.assign(record.writes, record.writes + record.write_count);

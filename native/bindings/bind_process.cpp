@@ -26,7 +26,7 @@ PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadl
         Blocking blocking("eventide.synchronize()", *streams[i], marker->position());
         const Waited waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
         if (waited == Waited::timeout)
-            return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", start);
+            return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", deadline - start);
         if (waited == Waited::interrupted) return nullptr;
     }
     for (const Ref<Stream>& s : streams)

@@ -42,13 +42,13 @@ void bind_types(nb::module_& m) {
 
     m.def(
         "set_classes",
-        [](nb::object future, nb::object event, nb::object work) {
-            set_future_class(future.ptr());
+        [](nb::object load_future, nb::object event, nb::object work) {
+            set_future_loader(load_future.ptr());
             set_event_class(event.ptr());
             set_work_class(work.ptr());
         },
-        nb::arg("future"), nb::arg("event"), nb::arg("work"),
-        "The Python classes that native code makes instances of.");
+        nb::arg("load_future"), nb::arg("event"), nb::arg("work"),
+        "The Python classes that native code makes instances of; that of Future is fetched when first needed.");
     m.def(
         "set_stream_factories",
         [](nb::object make_default, nb::object rewrap) { set_stream_factories(make_default.ptr(), rewrap.ptr()); },

@@ -132,7 +132,8 @@ PyObject* synchronize(Event& e, int64_t deadline) {
     if (told) tell_synchronization(e, v, start, true);
     if (waited == Waited::timeout)
         return raise_timeout("Event.synchronize()",
-                             e.describe() + " of " + v.marker->stream().describe() + " is still pending", start);
+                             e.describe() + " of " + v.marker->stream().describe() + " is still pending",
+                             deadline - start);
     if (waited == Waited::interrupted || PyErr_Occurred()) return nullptr;
     if (v.marker && v.marker->failure()) {
         return raise_stream_error(*v.marker->failure(),

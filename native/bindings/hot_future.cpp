@@ -6,6 +6,7 @@
 #include "../core/futex.hpp"
 #include "../core/graph.hpp"
 #include "../core/notifier.hpp"
+#include "../core/wake.hpp"
 
 namespace eventide::python {
 namespace {
@@ -16,6 +17,7 @@ constexpr uint32_t has_callbacks = 8;
 constexpr uint32_t has_sleepers = 16;
 
 PyTypeObject* future_class = nullptr;
+PyObject* future_loader = nullptr;
 
 uint32_t state_of(const Future* f) {
     return f->word.load(std::memory_order_acquire) & state_bits;
@@ -46,7 +48,7 @@ bool end(Future* f, uint32_t state) {
     uint32_t w = f->word.load(std::memory_order_relaxed);
     while (!f->word.compare_exchange_weak(w, (w & ~state_bits) | state, std::memory_order_acq_rel)) {
     }
-    if (w & has_sleepers) futex::wake_all(f->word);
+    if (w & has_sleepers) wake_soon(f->word);
     return w & (has_condition | has_callbacks);
 }
 
@@ -75,7 +77,8 @@ bool block(Future* f, const char* verb, PyObject* timeout) {
         waited = wait_without_gil(deadline, [f](int64_t ns) { return sleep(f, ns); });
         return nullptr;
     });
-    if (waited == Waited::timeout) raise_timeout(verb, "work on " + f->stream->describe() + " is not done", start);
+    if (waited == Waited::timeout)
+        raise_timeout(verb, "work on " + f->stream->describe() + " is not done", deadline - start);
     return waited == Waited::done;
 }
 
@@ -178,6 +181,11 @@ PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     // It ended without the GIL just now and nobody was there to be told.
     if (PyList_SetSlice(f->callbacks, 0, PyList_GET_SIZE(f->callbacks), nullptr) < 0) return nullptr;
     return call_at_once(self, callback);
+}
+
+// For _deliver: whether anybody looks through concurrent.futures.
+PyObject* g_watched(PyObject* self, void*) {
+    return PyBool_FromLong(((Future*)self)->condition != nullptr);
 }
 
 // For _deliver: lets concurrent.futures see the state, and hands over the callbacks.
@@ -304,6 +312,7 @@ PyGetSetDef getset[] = {
     {"_done_callbacks", g_callbacks, nullptr, nullptr, nullptr},
     {"_result", g_result, nullptr, nullptr, nullptr},
     {"_exception", g_exception, nullptr, nullptr, nullptr},
+    {"_watched", g_watched, nullptr, nullptr, nullptr},
     {"work_id", g_work_id, nullptr, "The id of the work in the hooks.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -328,15 +337,16 @@ PyTypeObject* make_future_type() {
     return (PyTypeObject*)PyType_FromSpec(&spec);
 }
 
-void set_future_class(PyObject* type) {
-    Py_XSETREF(future_class, (PyTypeObject*)Py_NewRef(type));
+void set_future_loader(PyObject* load) {
+    Py_XSETREF(future_loader, Py_NewRef(load));
 }
 
 // tp_alloc zeroes everything, which is a valid pending Future.
 Future* make_future() {
     if (!future_class) {
-        PyErr_SetString(PyExc_RuntimeError, "eventide is not fully imported");
-        return nullptr;
+        PyObject* loaded = future_loader ? PyObject_CallNoArgs(future_loader) : nullptr;
+        if (!loaded) return nullptr;
+        future_class = (PyTypeObject*)loaded;
     }
     return (Future*)future_class->tp_alloc(future_class, 0);
 }

@@ -20,7 +20,8 @@ struct Callback {
 // here.
 struct Snapshot {
     std::vector<Callback> callbacks;
-    uint32_t users = 1;  // one for being current
+    uint32_t users = 1;      // one for being current
+    bool observers = false;  // some want the whole record
 };
 
 struct HookState {
@@ -60,10 +61,11 @@ void let_go(Snapshot* s) {
     delete s;
 }
 
-bool wants(const Callback& c, const HookRecord& r) {
-    if (c.end != r.end) return false;
+// No record: somebody fired by hand, for no device and not the end of anything.
+bool wants(const Callback& c, const HookRecord* r) {
+    if (c.end != (r && r->end)) return false;
     if (c.device.type < 0) return true;
-    return c.device.type == r.device.type && (c.device.index < 0 || c.device.index == r.device.index);
+    return r && c.device.type == r->device.type && (c.device.index < 0 || c.device.index == r->device.index);
 }
 
 PyObject* ranges(const Access* accesses, uint32_t count) {
@@ -120,10 +122,10 @@ int make_arguments(const HookRecord& r, PyObject** out) {
     return 5;
 }
 
-// Calls the callbacks of the moment. `args` is made on demand from the record if it is null. Stops early, with the
-// exception set, when one raises KeyboardInterrupt or SystemExit.
-void walk(const HookRecord& r, PyObject* const* args, int nargs) {
-    HookState& state = states[unsigned(r.hook)];
+// Calls the callbacks of the moment. The record, or else the arguments, may be missing: they are made from the other.
+// Stops early, with the exception set, when a callback raises KeyboardInterrupt or SystemExit.
+void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
+    HookState& state = states[unsigned(hook)];
     Snapshot* s = state.current;
     if (!s || in_callback) return;
     ++s->users;
@@ -136,27 +138,27 @@ void walk(const HookRecord& r, PyObject* const* args, int nargs) {
         if (!wants(c, r)) continue;
         PyObject* result = nullptr;
         if (c.observer) {
-            if (!record) record = make_hook_record(r);
+            if (!record) record = make_hook_record(*r);
             if (record) result = PyObject_CallOneArg(c.function, record);
         } else {
             if (!args) {
-                nargs = made_count = make_arguments(r, made);
+                nargs = made_count = make_arguments(*r, made);
                 args = made;
             }
             result = PyObject_Vectorcall(c.function, args, size_t(nargs), nullptr);
         }
         if (!result) {
             ++state.errors;
-            if (!report_callback_error(hub::name(r.hook).data(), c.function)) break;
+            if (!report_callback_error(hub::name(hook).data(), c.function)) break;
         }
         Py_XDECREF(result);
     }
     in_callback = false;
-    if (record || made_count) {
+    for (int i = 0; i < made_count; ++i) Py_XDECREF(made[i]);  // numbers, texts and tuples of them: no code runs
+    if (record) {
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        if (record) finish_hook_record(record);
-        for (int i = 0; i < made_count; ++i) Py_XDECREF(made[i]);
+        finish_hook_record(record);
         PyErr_Restore(kind, value, trace);
     }
     let_go(s);
@@ -167,7 +169,7 @@ class Bridge final : public hub::Listener {
     void heard(const HookRecord& record) override {
         if (in_callback) return;
         const GilTurn turn = take_gil();
-        walk(record, nullptr, 0);
+        walk(record.hook, &record, nullptr, 0);
         // From a worker KeyboardInterrupt and SystemExit go to the main thread.
         if (thread_context.core_thread && PyErr_Occurred()) send_to_main_thread();
         give_gil(turn);
@@ -184,6 +186,7 @@ void replace(Hook hook, Snapshot* fresh) {
         fresh = nullptr;
     }
     state.current = fresh;
+    for (size_t i = 0; fresh && i < fresh->callbacks.size(); ++i) fresh->observers |= fresh->callbacks[i].observer;
     if (fresh)
         hub::add(hook, bridge);
     else
@@ -277,9 +280,7 @@ void fire_from_arguments(Hook hook, PyObject* const* args, int nargs, bool with_
             break;
     }
     PyErr_Clear();
-    r.time_ns = now_ns();
-    r.thread = hub::this_thread_id();
-    walk(r, args, nargs);
+    walk(hook, &r, args, nargs);
     if (with_native && !PyErr_Occurred()) hub::fire_except(r, &bridge);
 }
 
@@ -290,7 +291,12 @@ PyObject* m_fire(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != arity.count)
         return raise(ErrorKind::type, "fire_callbacks of %s takes %s, %zd arguments were given", hub::name(hook).data(),
                      arity.names, nargs);
-    fire_from_arguments(hook, args, int(nargs), hub::others_listening(hook, bridge));
+    const Snapshot* s = states[unsigned(hook)].current;
+    const bool native = hub::others_listening(hook, bridge);
+    if (native || (s && s->observers))
+        fire_from_arguments(hook, args, int(nargs), native);
+    else
+        walk(hook, nullptr, args, int(nargs));
     if (PyErr_Occurred()) return nullptr;
     Py_RETURN_NONE;
 }

@@ -45,12 +45,16 @@ PyObject* m_acquire(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     EventPool* core = pool_core(self);
     if (!core) return nullptr;
     if (nargs != 2) return raise(ErrorKind::type, "_acquire() takes 2 arguments");
-    return make_pooled_event(*core, core->acquire(args[0] == Py_True), true, args[1] == Py_None ? nullptr : args[1]);
+    return guarded([&] {
+        return make_pooled_event(*core, core->acquire(args[0] == Py_True), true,
+                                 args[1] == Py_None ? nullptr : args[1]);
+    });
 }
 
 PyObject* m_acquire_id(PyObject* self, PyObject* timing) {
     EventPool* core = pool_core(self);
-    return core ? PyLong_FromUnsignedLongLong(core->acquire(timing == Py_True).event->id) : nullptr;
+    if (!core) return nullptr;
+    return guarded([&] { return PyLong_FromUnsignedLongLong(core->acquire(timing == Py_True).event->id); });
 }
 
 // _find(id) -> a handle that does not own the event

@@ -124,8 +124,10 @@ PyObject* m_close(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
         }
         core->announce_deletion();
         if (PyErr_Occurred()) return nullptr;
-        core->close();
-        return synchronize_stream(*core, deadline, "Stream.close()");
+        core->refuse();
+        PyObject* r = synchronize_stream(*core, deadline, "Stream.close()");
+        core->close();  // after the error was taken, so that the worker does not report it as unseen
+        return r;
     });
 }
 
@@ -325,7 +327,7 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
     if (waited == Waited::timeout)
         return raise_timeout(
             verb, stream.describe() + " is still busy, with " + std::to_string(stream.queued()) + " more queued,",
-            start);
+            deadline - start);
     if (sync.failure) return raise_failure(*sync.failure);
     Py_RETURN_NONE;
 }

@@ -92,8 +92,8 @@ inline constexpr int64_t slice_ns = 50'000'000;  // how long the main thread sle
 // None or seconds. False with an exception set if it is neither.
 bool parse_timeout(PyObject* timeout, int64_t& deadline);
 
-// Sets TimeoutError "<verb>: <what> after <seconds> s"; returns nullptr.
-PyObject* raise_timeout(const char* verb, const std::string& what, int64_t start);
+// Sets TimeoutError "<verb>: <what> after <the timeout> s"; returns nullptr.
+PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeout_ns);
 
 enum class Waited { done, timeout, interrupted };
 

@@ -1,6 +1,7 @@
 // What a thread is doing, as far as blocking calls must know.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace eventide {
@@ -8,10 +9,12 @@ namespace eventide {
 class Stream;
 
 struct ThreadContext {
-    Stream* running = nullptr;    // the stream whose work this thread runs now
-    uint64_t position = 0;        // and the position of that work in it
-    const char* name = nullptr;   // what the host language should call this thread, or nothing
-    bool core_thread = false;     // one of ours: it keeps what the bindings attach to it
+    Stream* running = nullptr;   // the stream whose work this thread runs now
+    uint64_t position = 0;       // and the position of that work in it
+    const char* name = nullptr;  // what the host language should call this thread, or nothing
+    bool core_thread = false;    // one of ours: it keeps what the bindings attach to it
+    bool defers_wakes = false;   // see wake.hpp
+    std::atomic<uint32_t>* wake = nullptr;
     uint32_t callback_depth = 0;  // > 0: inside notify or Future callbacks, where blocking is refused
 };
 

@@ -11,6 +11,7 @@
 #include "process.hpp"
 #include "stream.hpp"
 #include "thread.hpp"
+#include "wake.hpp"
 
 namespace eventide {
 namespace {
@@ -76,15 +77,18 @@ class CpuStream final : public DeviceStream {
     void loop() {
         name_this_thread(("et-" + std::to_string(stream_.id) + "-" + stream_.options.name).substr(0, 15).c_str());
         thread_context.core_thread = true;
+        thread_context.defers_wakes = true;
         HostRun run;
         std::vector<Item> batch;
         while (take(batch, run)) {
             for (const Item& item : batch) {
+                wake_now();  // there is more to do before we let go of the host lock
                 step(item, run);
                 give_up_if_abandoned(run);
             }
             batch.clear();
         }
+        wake_now();
         if (HostLock* lock = HostLock::installed()) lock->forget_thread();
         stream_.drained();
         stream_.release();  // may delete this
@@ -94,6 +98,7 @@ class CpuStream final : public DeviceStream {
     static void give_up_if_abandoned(HostRun& run) {
         if (!process::abandoned.load(std::memory_order_relaxed)) return;
         run.leave();
+        wake_now();
         park_thread();
     }
 
@@ -111,10 +116,13 @@ class CpuStream final : public DeviceStream {
                 turn = turn_.load(std::memory_order_relaxed);
                 if (!run.held()) sleeping_ = true;
             }
-            if (run.held())
+            if (run.held()) {
                 run.leave();
-            else
+                wake_now();
+            } else {
+                wake_now();
                 futex::wait(turn_, turn, long_ns);
+            }
             give_up_if_abandoned(run);
         }
     }

@@ -8,6 +8,15 @@
 #include "error.hpp"
 #include "process.hpp"
 
+namespace eventide {
+
+void HookRecord::stamp() const noexcept {
+    if (!time_ns) time_ns = now_ns();
+    if (!thread) thread = hub::this_thread_id();
+}
+
+}  // namespace eventide
+
 namespace eventide::hub {
 namespace {
 
@@ -23,13 +32,11 @@ constexpr std::string_view names[hook_count] = {
 
 }  // namespace
 
-void fire(HookRecord& record) {
+void fire(const HookRecord& record) {
     fire_except(record, nullptr);
 }
 
-void fire_except(HookRecord& record, const Listener* listener) {
-    if (!record.time_ns) record.time_ns = now_ns();
-    if (!record.thread) record.thread = this_thread_id();
+void fire_except(const HookRecord& record, const Listener* listener) {
     for (auto& slot : slots[unsigned(record.hook)])
         if (Listener* l = slot.load(std::memory_order_acquire); l && l != listener) l->heard(record);
 }

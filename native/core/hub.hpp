@@ -54,8 +54,8 @@ struct HookRecord {
     bool end = false;  // synchronizations: false before blocking, true after
     Outcome outcome = Outcome::none;
     DeviceId device;
-    int64_t time_ns = 0;
-    uint64_t thread = 0;
+    mutable int64_t time_ns = 0;  // 0 until somebody wants to know: stamp()
+    mutable uint64_t thread = 0;
     uint64_t stream = 0;
     uint64_t event = 0;
     uint64_t version = 0;
@@ -71,6 +71,9 @@ struct HookRecord {
     const Access* writes = nullptr;
     uint32_t read_count = 0;
     uint32_t write_count = 0;
+
+    // Fills in the time and the thread, the first time. For listeners that look at them.
+    void stamp() const noexcept;
 };
 
 namespace hub {
@@ -92,10 +95,10 @@ inline bool listening(Hook h) noexcept {
     return listening_mask.load(std::memory_order_relaxed) & (1u << unsigned(h));
 }
 
-// Calls every listener of record.hook; fills in time and thread where they are zero.
-void fire(HookRecord& record);
+// Calls every listener of record.hook.
+void fire(const HookRecord& record);
 // The same without one of them.
-void fire_except(HookRecord& record, const Listener* listener);
+void fire_except(const HookRecord& record, const Listener* listener);
 
 // Adding twice or removing what is not there does nothing. Throws Error when all places are taken.
 void add(Hook h, Listener& listener);

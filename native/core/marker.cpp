@@ -6,6 +6,7 @@
 #include "futex.hpp"
 #include "notifier.hpp"
 #include "stream.hpp"
+#include "wake.hpp"
 
 namespace eventide {
 namespace {
@@ -31,7 +32,7 @@ void Marker::complete(int64_t time_ns, Ref<Failure> failure) {
     const MarkerState end = failure ? MarkerState::failed : MarkerState::done;
     failure_ = std::move(failure);
     const uint32_t before = word_.fetch_or(uint32_t(end), std::memory_order_acq_rel);
-    if (before & sleepers) futex::wake_all(word_);
+    if (before & sleepers) wake_soon(word_);
     Task* newest = callbacks_.exchange(&closed, std::memory_order_acq_rel);
     Task* oldest = nullptr;
     while (newest) {

@@ -3,24 +3,31 @@
 #include <string>
 
 #include "error.hpp"
+#include "process.hpp"
 
 namespace eventide {
 
+EventPool::EventPool(DeviceId device)
+    : device(device), generation(process::generation.load(std::memory_order_relaxed)) {}
+
+void EventPool::check_usable() const {
+    if (!process::is_current(generation)) throw Error(ErrorKind::event, process::before_fork("this event pool"));
+}
+
 EventPool::Lease EventPool::acquire(bool timing) {
+    check_usable();
     const EventOptions options{.device = device, .timing = timing};
     Ref<Event> event;
     {
         std::lock_guard lock(m_);
-        while (!free_.empty() && !event) {
+        if (free_.empty()) {
+            event = Ref<Event>(new Event(options));
+            ++created_;
+        } else {
             event = std::move(free_.back());
             free_.pop_back();
-            if (!event->is_current()) event = {};  // cached by the parent before fork
-        }
-        if (event)
             ++reused_;
-        else
-            ++created_;
-        if (!event) event = Ref<Event>(new Event(options));
+        }
         in_use_[event->id] = event;
     }
     event->reset(options);
@@ -28,6 +35,7 @@ EventPool::Lease EventPool::acquire(bool timing) {
 }
 
 EventPool::Lease EventPool::find(uint64_t id) {
+    check_usable();
     {
         std::lock_guard lock(m_);
         if (auto it = in_use_.find(id); it != in_use_.end()) return {it->second, it->second->lease()};

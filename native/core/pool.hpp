@@ -13,9 +13,11 @@ namespace eventide {
 
 class EventPool final : public RefCounted {
   public:
-    explicit EventPool(DeviceId device) : device(device) {}
+    explicit EventPool(DeviceId device);
 
     const DeviceId device;
+    const uint32_t generation;
+    void check_usable() const;  // throws Error (event) in a forked child
 
     struct Lease {
         Ref<Event> event;

@@ -1,6 +1,7 @@
 #include "stream.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "clock.hpp"
 #include "context.hpp"
@@ -115,7 +116,8 @@ bool Stream::idle() const noexcept {
 void Stream::close() noexcept {
     {
         std::lock_guard lock(m_);
-        if (closed_.exchange(true, std::memory_order_relaxed)) return;
+        refuse();
+        if (std::exchange(finished_, true)) return;
         device_stream_->finish();
     }
     device_stream_->flush();

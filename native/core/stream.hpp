@@ -9,7 +9,8 @@
 //   poison_, syncs_, waits_      m_
 //   poisoned_                    written under m_, read by the device
 //   queued_                      atomic; futex word of back-pressure
-//   closed_                      m_
+//   closed_                      written under m_ or once, read anywhere
+//   finished_                    m_
 //   blocked_                     the graph's lock (graph.hpp)
 //
 // m_ is never held while the host lock is taken, a callback runs, or anybody sleeps.
@@ -60,6 +61,8 @@ class Stream final : public RefCounted {
     void wait(Marker& marker);
     bool idle() const noexcept;
     // Queues no more; what is queued still runs. Twice is fine.
+    void refuse() noexcept { closed_.store(true, std::memory_order_relaxed); }
+    // The same, and lets the worker end when it is through; an error that nobody took by then is reported as unseen.
     void close() noexcept;
     // Tells stream_deletion, once.
     void announce_deletion();
@@ -133,6 +136,7 @@ class Stream final : public RefCounted {
     std::atomic<bool> poisoned_{false};
     std::atomic<bool> closed_{false};
     std::atomic<bool> deletion_told_{false};
+    bool finished_ = false;
     Ref<Failure> poison_;
     std::vector<Marker*> syncs_;  // queued sync markers; alive while queued
     std::deque<PendingWait> waits_;

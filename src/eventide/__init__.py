@@ -10,8 +10,9 @@ hooks                                     hear what happens                  eve
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
+from typing import TYPE_CHECKING, Any
+
 from eventide import errors, hooks
-from eventide.backends import Capabilities
 from eventide.errors import (
     DeadlockError,
     DeviceError,
@@ -30,7 +31,6 @@ from eventide.runtime import (
     Device,
     Event,
     EventPool,
-    Future,
     PoolStats,
     Stream,
     Work,
@@ -42,6 +42,10 @@ from eventide.runtime import (
     synchronize,
     work,
 )
+
+if TYPE_CHECKING:
+    from eventide.backends import Capabilities
+    from eventide.runtime import Future
 
 __version__ = "0.1.0"
 
@@ -76,3 +80,16 @@ __all__ = [
     "synchronize",
     "work",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Capabilities and Future come when asked for: what they import takes longer than all the rest."""
+    if name == "Capabilities":
+        from eventide.backends import Capabilities
+
+        return Capabilities
+    if name == "Future":
+        from eventide.runtime import Future
+
+        return Future
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

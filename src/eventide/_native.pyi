@@ -44,6 +44,10 @@ class FutureBase:
     def _settle(self) -> list[Callable[[Any], object]]: ...
 
     @property
+    def _watched(self) -> bool:
+        pass
+
+    @property
     def work_id(self) -> int:
         """The id of the work in the hooks."""
 
@@ -236,8 +240,10 @@ class Ticket:
     def abandon(self) -> None:
         """Nobody waits any more; no error is lost by that."""
 
-def set_classes(future: object, event: object, work: object) -> None:
-    """The Python classes that native code makes instances of."""
+def set_classes(load_future: object, event: object, work: object) -> None:
+    """
+    The Python classes that native code makes instances of; that of Future is fetched when first needed.
+    """
 
 def set_stream_factories(make_default: object, rewrap: object) -> None:
     """How a default stream, or another handle on a stream, is made."""

@@ -15,8 +15,13 @@
 A wait that takes too long is the builtin TimeoutError.
 """
 
-import logging
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from logging import Logger
 
 __all__ = [
     "DeadlockError",
@@ -89,20 +94,27 @@ class InternalError(EventideError):
         return f"{super().__str__()} (a bug in Eventide: please report it)"
 
 
+def _logger(name: str) -> Logger:
+    import logging  # when something went wrong is early enough
+
+    return logging.getLogger(name)
+
+
 def report_callback_error(what: str, callback: Callable[..., object], error: Exception) -> None:
     """Log an exception that a callback raised. `what` is the hook's name, or notify, Future, await."""
-    name = "eventide.hooks" if "_" in what else "eventide"
-    logging.getLogger(name).error("a %s callback raised, the program goes on: %r", what, callback, exc_info=error)
+    _logger("eventide.hooks" if "_" in what else "eventide").error(
+        "a %s callback raised, the program goes on: %r", what, callback, exc_info=error
+    )
 
 
 def report_unknown_accesses(what: str, work: object, error: Exception) -> None:
     """Log that nobody can tell what declared work touches; its listeners hear of no access."""
-    logging.getLogger("eventide.hooks").error("%s: what %r reads and writes is unknown: %s", what, work, error)
+    _logger("eventide.hooks").error("%s: what %r reads and writes is unknown: %s", what, work, error)
 
 
 def report_unseen(error: BaseException, where: str) -> None:
     """Log the error of a stream that went away before anybody saw it."""
-    logging.getLogger("eventide").error("%s went away with an error that nobody saw", where, exc_info=error)
+    _logger("eventide").error("%s went away with an error that nobody saw", where, exc_info=error)
 
 
 for _name in __all__:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import eventide as et
 
@@ -20,14 +20,20 @@ BLINK = 0.002  # seconds; the timeout of a call that must time out, since a gate
 
 
 def examples(light: int, *, steps: int = 30) -> settings:
-    """Settings for `light` examples in the light run, scaled with the profile that is loaded (light has 100)."""
+    """Settings for `light` examples in the light run, scaled with the profile that is loaded (light has 100).
+
+    The light run shows a failing program as it was found: shrinking programs that hang takes longer than a test may.
+    The failure is kept in .hypothesis, and a run with EVENTIDE_HYPOTHESIS_PROFILE=nightly shrinks it.
+    """
     profile = settings.default
     assert profile is not None
+    long = profile.max_examples > 100
     return settings(
         max_examples=max(1, light * profile.max_examples // 100),
         stateful_step_count=steps,
         deadline=None,
         report_multiple_bugs=False,
+        phases=[phase for phase in Phase if long or phase is not Phase.shrink],
         # Threads make an example slow at times, which is no reason to stop.
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

@@ -142,6 +142,8 @@ def test_the_end_of_a_synchronization_comes_with_the_time_waited(ear, stream, ga
     gate.open()
     waiter.result()
     begin, end = ear.one(hook), ear.one(f"{hook}_end")
+    assert begin.hook == end.hook == hook
+    assert (begin.end, end.end) == (False, True)
     assert (begin.stream, begin.event, begin.device) == (end.stream, end.event, end.device)
     assert begin.time_ns <= end.time_ns
     assert end.waited_ns > 0

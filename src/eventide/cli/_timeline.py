@@ -101,7 +101,7 @@ def _axis(first: int, last: int, scale: float) -> str:
     tick = next(tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10**9) if tick * scale >= 12)
     axis = [" "] * (last - first)
     for i in range(math.ceil(first / scale / tick), math.ceil(last / scale / tick)):
-        at, label = round(i * tick * scale) - first, str(i * tick)
-        if at + len(label) <= len(axis):
-            axis[at : at + len(label)] = label
+        label = str(i * tick)
+        at = min(round(i * tick * scale) - first, len(axis) - len(label))  # one that would be cut moves left
+        axis[at : at + len(label)] = label
     return "".join(axis)

@@ -8,13 +8,14 @@
 The semantics are native (native/core); these classes give them names, types and messages.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from eventide import _native
 from eventide.runtime import _process
 from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
-from eventide.runtime._future import Future
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
@@ -37,8 +38,26 @@ __all__ = [
     "work",
 ]
 
-for _name in __all__:
-    globals()[_name].__module__ = "eventide"
+if TYPE_CHECKING:
+    from eventide.runtime._future import Future
 
-_native.set_classes(Future, Event, Work)
+
+def _load_future() -> Any:
+    """The class Future. Its concurrent.futures takes longer to import than all the rest, so it comes when needed."""
+    from eventide.runtime._future import Future
+
+    return Future
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Future":
+        return _load_future()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+for _name in __all__:
+    if _name != "Future":
+        globals()[_name].__module__ = "eventide"
+
+_native.set_classes(_load_future, Event, Work)
 _process.install()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
 from eventide import _native
-from eventide.backends import Capabilities
 from eventide.errors import UsageTypeError, UsageValueError
 
-__all__ = ["Device", "as_device", "devices"]
+if TYPE_CHECKING:
+    from eventide.backends import Capabilities
 
-_NAME = re.compile(r"(?P<type>[a-z_][a-z0-9_]*(?::[a-z_][a-z0-9_]*)?)(?::(?P<index>\d+))?")
+__all__ = ["Device", "as_device", "devices"]
 
 
 class Device:
@@ -27,19 +27,19 @@ class Device:
             type = type.type  # noqa: A001
         if not isinstance(type, str):
             raise UsageTypeError(f"a device is a name such as 'cpu:0' or a Device, not {type.__class__.__name__}")
-        match = _NAME.fullmatch(type)
-        if match is None or (match["index"] and index is not None):
+        kind, colon, number = type.rpartition(":")
+        if not number.isdecimal():  # a type may have a colon in its name, as in "torch:cuda"
+            kind, colon, number = type, "", ""
+        if not kind or (colon and index is not None):
             raise UsageValueError(f"{type!r} is not the name of a device; write it as 'cpu' or 'cpu:0'")
-        if match["index"]:
-            index = int(match["index"])
+        if colon:
+            index = int(number)
         counts = dict(_native.device_types())
-        if match["type"] not in counts:
-            raise UsageValueError(f"there is no device type {match['type']!r}; there are {', '.join(counts)}")
-        if index is not None and not 0 <= index < counts[match["type"]]:
-            raise UsageValueError(
-                f"there is no device '{match['type']}:{index}'; that type has {counts[match['type']]}"
-            )
-        self._type = match["type"]
+        if kind not in counts:
+            raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(counts)}")
+        if index is not None and not 0 <= index < counts[kind]:
+            raise UsageValueError(f"there is no device '{kind}:{index}'; that type has {counts[kind]}")
+        self._type = kind
         self._index = index
 
     @property
@@ -55,6 +55,8 @@ class Device:
     @property
     def capabilities(self) -> Capabilities:
         """What it can do."""
+        from eventide.backends import Capabilities  # a dataclass: what that needs is not for every import
+
         return Capabilities(**_native.device_capabilities(self._type, self._index or 0))
 
     @property

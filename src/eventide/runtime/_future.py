@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from eventide import _native
@@ -26,6 +26,9 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
 
     def _deliver(self) -> None:
         """Tell whoever waits through concurrent.futures, then run the callbacks; once, on the notifier thread."""
+        if not self._watched:
+            _run_callbacks(self, self._settle())
+            return
         with self._condition:
             callbacks = self._settle()
             for waiter in self._waiters:
@@ -36,8 +39,15 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
                 else:
                     waiter.add_result(self)
             self._condition.notify_all()
-        for callback in callbacks:
-            try:
-                callback(self)
-            except Exception as error:  # noqa: BLE001 - whatever a callback raises is logged
-                report_callback_error("Future", callback, error)
+        _run_callbacks(self, callbacks)
+
+
+Future.__module__ = "eventide"
+
+
+def _run_callbacks(future: Future[Any], callbacks: list[Callable[[Any], object]]) -> None:
+    for callback in callbacks:
+        try:
+            callback(future)
+        except Exception as error:  # noqa: BLE001 - whatever a callback raises is logged
+            report_callback_error("Future", callback, error)

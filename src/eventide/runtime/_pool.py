@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eventide import _native
 from eventide.errors import EventError, UsageTypeError
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from eventide.runtime._stream import Stream
 
 
-@dataclass(frozen=True, slots=True)
-class PoolStats:
+class PoolStats(NamedTuple):
     """How a pool is doing."""
 
     created: int

@@ -3,7 +3,7 @@
 import atexit
 import os
 import sys
-import threading
+from _thread import get_ident
 
 from eventide import _native
 
@@ -34,4 +34,5 @@ def install() -> None:
     """Register both; called once, when eventide is imported."""
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_native.after_fork_in_child)
-    _native.note_main_thread(threading.main_thread().ident or 0)
+    threading = sys.modules.get("threading")  # whoever made threads has imported it; else this is the main one
+    _native.note_main_thread(threading.main_thread().ident if threading else get_ident())

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime._future import Future
+
+if TYPE_CHECKING:
+    from eventide.runtime._future import Future
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
+
+if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Iterable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,7 +30,11 @@ class Work(Generic[P, T]):
         self._signature: inspect.Signature | None = None
         self.reads = self._declared("reads", reads)
         self.writes = self._declared("writes", writes)
-        functools.update_wrapper(self, fn, updated=())
+        self.__wrapped__ = fn
+        self.__name__ = getattr(fn, "__name__", self.name)
+        self.__qualname__ = getattr(fn, "__qualname__", self.name)
+        self.__module__ = getattr(fn, "__module__", __name__)
+        self.__doc__ = getattr(fn, "__doc__", None)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.fn(*args, **kwargs)
@@ -38,8 +43,7 @@ class Work(Generic[P, T]):
         """As a method it binds like a function: the names still speak of the function's parameters."""
         if instance is None:
             return self
-        bound = functools.partial(self.fn, instance)  # type: ignore[arg-type]  # the first parameter is self
-        return Work(bound, self.name, self.reads, self.writes, self.duration)
+        return Work(self.fn.__get__(instance, owner), self.name, self.reads, self.writes, self.duration)
 
     def __repr__(self) -> str:
         return f"<Work {self.name!r} reads={self.reads!r} writes={self.writes!r}>"
@@ -50,6 +54,8 @@ class Work(Generic[P, T]):
         for item in items:
             if isinstance(item, str):
                 if self._signature is None:
+                    import inspect  # takes longer to import than eventide
+
                     self._signature = inspect.signature(self.fn)
                 if item not in self._signature.parameters:
                     known = ", ".join(self._signature.parameters) or "none"

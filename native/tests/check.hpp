@@ -1,0 +1,74 @@
+// The smallest test kit that can fail: TEST registers, CHECK throws with the place, main runs all and says how many.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace check {
+
+struct Case {
+    const char* name;
+    void (*run)();
+};
+
+inline std::vector<Case>& cases() {
+    static std::vector<Case> all;
+    return all;
+}
+
+struct Register {
+    Register(const char* name, void (*run)()) { cases().push_back({name, run}); }
+};
+
+inline void fail(const char* file, int line, const std::string& what) {
+    throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + what);
+}
+
+inline int run_all() {
+    int failed = 0;
+    for (const Case& c : cases()) {
+        try {
+            c.run();
+        } catch (const std::exception& e) {
+            std::printf("FAILED %s\n  %s\n", c.name, e.what());
+            ++failed;
+        }
+    }
+    std::printf("%zu passed, %d failed\n", cases().size() - size_t(failed), failed);
+    return failed ? 1 : 0;
+}
+
+}  // namespace check
+
+#define TEST(name)                                       \
+    static void name();                                  \
+    static check::Register register_##name{#name, name}; \
+    static void name()
+
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) check::fail(__FILE__, __LINE__, "not so: " #condition); \
+    } while (0)
+
+// The expression throws eventide::Error of that kind, and its text holds the word.
+#define CHECK_THROWS(expression, expected, word)                                                                 \
+    do {                                                                                                         \
+        bool thrown = false;                                                                                     \
+        try {                                                                                                    \
+            (void)(expression);                                                                                  \
+        } catch (const eventide::Error& e) {                                                                     \
+            thrown = true;                                                                                       \
+            if (e.kind != (expected)) check::fail(__FILE__, __LINE__, std::string("another kind: ") + e.what()); \
+            if (std::string(e.what()).find(word) == std::string::npos)                                           \
+                check::fail(__FILE__, __LINE__, std::string("'") + (word) + "' is not in: " + e.what());         \
+        }                                                                                                        \
+        if (!thrown) check::fail(__FILE__, __LINE__, "did not throw: " #expression);                             \
+    } while (0)
+
+#define MAIN                     \
+    int main() {                 \
+        return check::run_all(); \
+    }

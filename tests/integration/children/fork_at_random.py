@@ -1,0 +1,182 @@
+"""Fork at random moments while workers are busy: `fork_at_random.py SEED COUNT`. Prints what each child had to say."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import eventide as et
+
+LIMIT = 30.0  # seconds, for a child and for each call in it
+
+
+@dataclass
+class Parent:
+    """Streams with Python work, native work, callbacks and a gate that stays closed until the last fork is over."""
+
+    gate: threading.Event = field(default_factory=threading.Event)
+    python: et.Stream = field(default_factory=lambda: et.Stream("cpu"))
+    native: et.Stream = field(default_factory=lambda: et.Stream("cpu"))
+    held: et.Stream = field(default_factory=lambda: et.Stream("cpu"))
+    event: et.Event = field(default_factory=lambda: et.Event("cpu"))
+    pool: et.EventPool = field(default_factory=lambda: et.EventPool("cpu"))
+    futures: list[et.Future] = field(default_factory=list)
+    heard: list[int] = field(default_factory=list)
+    asked: int = 0
+
+    def start(self) -> None:
+        self.pending = self.held.submit(self.gate.wait, 10 * LIMIT)
+        self.event.record(self.held)
+        self.acquired = self.pool.acquire()
+        self.acquired.record(self.held)
+        self.blocked = threading.Thread(target=self.event.synchronize, daemon=True)
+        self.blocked.start()
+
+    def feed(self) -> None:
+        """A little more for every worker, so that all are busy at the next fork."""
+        usleep = ctypes.CDLL(None).usleep
+        for number in range(50):
+            self.futures.append(self.python.submit(_square, len(self.futures)))
+            self.native.submit_native(usleep, 10)
+            if number % 10 == 0:
+                self.asked += 1
+                self.python.record_event().notify(lambda event: self.heard.append(event.event_id))
+
+    def finish(self) -> None:
+        """Everything the parent asked for has come, once."""
+        self.gate.set()
+        assert self.pending.result(LIMIT) is True
+        self.blocked.join(LIMIT)
+        assert not self.blocked.is_alive(), "synchronize never came back"
+        assert [future.result(LIMIT) for future in self.futures] == [n * n for n in range(len(self.futures))]
+        self.native.synchronize(LIMIT)
+        deadline = time.monotonic() + LIMIT
+        while len(self.heard) < self.asked and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert len(self.heard) == self.asked, (len(self.heard), self.asked)
+
+
+def _square(number: int) -> int:
+    return number * number
+
+
+def check_child(parent: Parent) -> None:
+    """A child starts clean: new objects work, the parent's say where they come from."""
+    stream, event = et.Stream("cpu"), et.Event("cpu", enable_timing=True)
+    heard = threading.Event()
+    assert stream.submit(_square, 12).result(LIMIT) == 144
+    event.record(stream)
+    event.notify(lambda _: heard.set())
+    event.synchronize(LIMIT)
+    assert heard.wait(LIMIT)
+    assert et.default_stream("cpu").submit(_square, 3).result(LIMIT) == 9
+    assert et.EventPool("cpu").acquire().query()
+    et.synchronize("cpu", LIMIT)
+
+    old: dict[str, Callable[[], object]] = {
+        "Stream.submit": lambda: parent.python.submit(int),
+        "Stream.submit_native": lambda: parent.native.submit_native(ctypes.CDLL(None).usleep, 1),
+        "Stream.synchronize": lambda: parent.held.synchronize(LIMIT),
+        "Stream.query": parent.held.query,
+        "Stream.record_event": parent.held.record_event,
+        "Stream.wait_event": lambda: parent.held.wait_event(event),
+        "Stream.wait_stream": lambda: stream.wait_stream(parent.held),
+        "Event.record": lambda: parent.event.record(stream),
+        "Event.wait": lambda: parent.event.wait(stream),
+        "Event.query": parent.event.query,
+        "Event.synchronize": lambda: parent.event.synchronize(LIMIT),
+        "Event.notify": lambda: parent.event.notify(print),
+        "EventPool.acquire": parent.pool.acquire,
+        "Future.result": lambda: parent.pending.result(LIMIT),
+    }
+    wrong = [problem for name, call in old.items() if (problem := _problem(name, call))]
+    assert not wrong, "; ".join(wrong)
+    assert stream.submit(_square, 5).result(LIMIT) == 25
+    with contextlib.suppress(et.EventideError):
+        del parent.acquired
+
+
+def _problem(name: str, call: Callable[[], object]) -> str | None:
+    """What is wrong with a call on a parent's object, which has to be refused."""
+    try:
+        answer = call()
+    except (et.StreamError, et.EventError) as error:
+        return None if "before fork" in str(error) else f"{name} said {error}"
+    return f"{name} of a parent's object said {answer!r} instead of raising"
+
+
+def reap(pid: int) -> str | None:
+    """None, or what went wrong with the child."""
+    deadline = time.monotonic() + 2 * LIMIT
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return None if code == 3 else f"exit code {code}"
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGABRT)
+    os.waitpid(pid, 0)
+    return "hung"
+
+
+def child_main(parent: Parent, *, quietly: bool) -> None:
+    code = 3
+    try:
+        check_child(parent)
+    except BaseException:
+        traceback.print_exc()
+        code = 4
+    if quietly:
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def fork_elsewhere(parent: Parent) -> int:
+    """Fork on a thread that is not the main one; the child leaves without the interpreter's farewell."""
+    pids: list[int] = []
+
+    def fork() -> None:
+        pid = os.fork()
+        if pid == 0:
+            child_main(parent, quietly=True)
+        pids.append(pid)
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join(LIMIT)
+    return pids[0]
+
+
+def main(seed: int, count: int) -> None:
+    random.seed(seed)
+    parent = Parent()
+    parent.start()
+    wrong = []
+    for number in range(count):
+        parent.feed()
+        time.sleep(random.random() * 0.003)  # the random moment
+        way = random.choice(["leave", "leave", "quietly", "elsewhere"])
+        if way == "elsewhere":
+            pid = fork_elsewhere(parent)
+        else:
+            pid = os.fork()
+            if pid == 0:
+                child_main(parent, quietly=way == "quietly")
+        if problem := reap(pid):
+            wrong.append(f"fork {number} ({way}): {problem}")
+    parent.finish()
+    sys.stdout.write("\n".join([*wrong, f"{count} forks, {len(parent.futures)} results"]) + "\n")
+    sys.exit(1 if wrong else 0)
+
+
+main(int(sys.argv[1]), int(sys.argv[2]))
