@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import statistics
+import threading
 import timeit
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -130,3 +131,15 @@ def pinned() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+def hold(submit: Callable[[Callable[[], object]], object], gate: threading.Event) -> None:
+    """Submit work that stands at the gate until it opens, and return when it stands there."""
+    there = threading.Event()
+
+    def stand() -> None:
+        there.set()
+        gate.wait()
+
+    submit(stand)
+    there.wait()

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import eventide as et
-from benchmarks._harness import Missing, Options, Round, Row, compare, pinned, statement
+from benchmarks._harness import Missing, Options, Round, Row, compare, hold, pinned, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +35,8 @@ def ours(one: et.Stream, two: et.Stream, number: int, busy: bool) -> Round:
     def measure() -> float:
         gate, event = threading.Event(), et.Event("cpu")
         if busy:
-            one.submit(gate.wait)
-            two.submit(gate.wait)
+            hold(one.submit, gate)
+            hold(two.submit, gate)
         start = perf_counter()
         for _ in range(number):
             event.record(one)

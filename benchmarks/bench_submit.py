@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import eventide as et
-from benchmarks._harness import Options, Round, Row, compare
+from benchmarks._harness import Options, Round, Row, compare, hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def caller_only(stream: et.Stream, number: int) -> Round:
 
     def measure() -> float:
         gate, submit = threading.Event(), stream.submit
-        submit(gate.wait)
+        hold(submit, gate)
         start = perf_counter()
         for _ in range(number):
             submit(noop)

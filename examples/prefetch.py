@@ -56,7 +56,7 @@ def run(variant, shards, width=88, fill=inflate):  # seconds, cores used, last l
         for i, (packed, labels) in enumerate(shards):
             k, slot = i % 2, slots[i % 2][: len(labels)]
             if variant != BROKEN:
-                load.wait_event(free[k])
+                load.wait_event(free[k])  # the line that BROKEN does without
             load.submit(fill, packed, slot)
             load.record_event(ready[k])
             train.wait_event(ready[k])

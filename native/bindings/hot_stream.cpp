@@ -126,7 +126,8 @@ PyObject* m_close(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
         if (PyErr_Occurred()) return nullptr;
         core->refuse();
         PyObject* r = synchronize_stream(*core, deadline, "Stream.close()");
-        core->close();  // after the error was taken, so that the worker does not report it as unseen
+        // Only now may the worker end, which reports an error as unseen; and only if none is left for the next close().
+        if (core->idle() && !core->poisoned()) core->close();
         return r;
     });
 }

@@ -32,7 +32,7 @@ uint64_t shut_down(int64_t timeout_ns) {
             if (ns <= 0) break;
             marker->sleep(ns);
         }
-        if (marker && marker->pending()) left += stream->queued() + 1;
+        if (marker && marker->pending()) left += stream->unfinished();
     }
     notifier::drain(deadline - now_ns());
     abandoned.store(true, std::memory_order_seq_cst);

@@ -253,6 +253,7 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
 }
 
 void Stream::execute(Work& work) {
+    running_.store(true, std::memory_order_relaxed);
     const uint32_t before = queued_.fetch_sub(1, std::memory_order_seq_cst);
     if (before == options.max_pending && room_waiters_.load(std::memory_order_seq_cst)) futex::wake_all(queued_);
     HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
@@ -263,6 +264,7 @@ void Stream::execute(Work& work) {
     }
     const uint64_t p = work.position;
     finishing_.store(p, std::memory_order_release);
+    running_.store(false, std::memory_order_relaxed);
     work.publish();
     completed_.store(p, std::memory_order_release);
     work.dispose();

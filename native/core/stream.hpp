@@ -71,6 +71,8 @@ class Stream final : public RefCounted {
     // Waiting for room: sleeps until the stream may have some, `ns` are over, or a signal comes.
     void sleep_for_room(int64_t ns) noexcept;
     uint32_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
+    // Work items that are not over: queued or running.
+    uint32_t unfinished() const noexcept { return queued() + (running_.load(std::memory_order_relaxed) ? 1 : 0); }
 
     // Synchronizing: a marker at the end of the stream that raises and heals when it is passed. No marker: the stream
     // was idle and `failure` is what it had. A caller that gives up must say so; false means it ended meanwhile.
@@ -133,6 +135,7 @@ class Stream final : public RefCounted {
     std::atomic<uint64_t> completed_{0};
     std::atomic<uint32_t> queued_{0};
     std::atomic<uint32_t> room_waiters_{0};
+    std::atomic<bool> running_{false};
     std::atomic<bool> poisoned_{false};
     std::atomic<bool> closed_{false};
     std::atomic<bool> deletion_told_{false};

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +30,8 @@ def _together(*tasks: Callable[[], Any]) -> list[Any]:
         start.wait(LIMIT)
         return call()
 
-    return [background.result() for background in [Background(lambda call=call: task(call)) for call in tasks]]
+    backgrounds = [Background(partial(task, call)) for call in tasks]
+    return [background.result() for background in backgrounds]
 
 
 def test_every_verb_of_one_event_from_every_thread() -> None:
@@ -117,10 +119,15 @@ def test_threads_that_synchronize_while_others_record_return() -> None:
                 count += 1
             return count
 
+        def synchronize() -> int:
+            for _ in range(100):
+                event.synchronize(LIMIT)
+            return 100
+
         recording = Background(record)
         try:
-            for background in [Background(lambda: [event.synchronize(LIMIT) for _ in range(100)]) for _ in range(3)]:
-                assert background.result() == [None] * 100
+            for background in [Background(synchronize) for _ in range(3)]:
+                assert background.result() == 100
         finally:
             stop.set()
         recorded = recording.result()
@@ -192,9 +199,9 @@ def _race_with_close(rng: random.Random, max_pending: int | None) -> None:
     ran = [0] * 4
 
     def submit(number: int) -> tuple[list[et.Future], bool]:
-        futures = []
+        futures: list[et.Future] = []
         try:
-            for _ in range(60):
+            while len(futures) < 60:
                 futures.append(stream.submit(_count, ran, number))
         except et.StreamError as error:
             assert "closed" in str(error)
@@ -224,17 +231,21 @@ def test_cancel_races_with_the_start_of_the_work() -> None:
     """Whoever wins, the work runs or is cancelled, never both and never neither, and callbacks come once."""
     with closing(et.Stream("cpu")) as stream:
         for _ in range(20):
-            ran: list[int] = []
-            called = itertools.count()
-            futures = [stream.submit(ran.append, number) for number in range(100)]
-            for future in futures:
-                future.add_done_callback(lambda _: next(called))
-            answers = _together(*(lambda: [future.cancel() for future in futures] for _ in range(2)))
-            stream.synchronize(LIMIT)
-            cancelled = {number for number, future in enumerate(futures) if future.cancelled()}
-            assert set(ran) == set(range(100)) - cancelled
-            assert len(ran) == len(set(ran))
-            for answer in answers:
-                assert {number for number, said in enumerate(answer) if said} == cancelled
-            _flush_notifier()
-            assert next(called) == 100
+            _race_with_the_start(stream)
+
+
+def _race_with_the_start(stream: et.Stream) -> None:
+    ran: list[int] = []
+    called = itertools.count()
+    futures = [stream.submit(ran.append, number) for number in range(100)]
+    for future in futures:
+        future.add_done_callback(lambda _: next(called))
+    answers = _together(*(lambda: [future.cancel() for future in futures] for _ in range(2)))
+    stream.synchronize(LIMIT)
+    cancelled = {number for number, future in enumerate(futures) if future.cancelled()}
+    assert set(ran) == set(range(100)) - cancelled
+    assert len(ran) == len(set(ran))
+    for answer in answers:
+        assert {number for number, said in enumerate(answer) if said} == cancelled
+    _flush_notifier()
+    assert next(called) == 100

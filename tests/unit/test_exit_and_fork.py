@@ -45,6 +45,20 @@ def test_work_that_never_ends_is_abandoned_with_one_line():
     assert "eventide" in ended.stderr.lower()
 
 
+def test_abandoned_work_is_counted_exactly():
+    ended = run(
+        """
+        a, b, c = et.Stream("cpu"), et.Stream("cpu"), et.Stream("cpu")
+        a.submit(threading.Event().wait)
+        b.wait_stream(a)
+        b.submit(int)  # queued, and nothing runs before it on its own stream
+        c.wait_stream(a)  # no work at all
+        """,
+        EVENTIDE_EXIT_TIMEOUT="0.1",
+    )
+    assert "2 work items" in ended.stderr
+
+
 def test_work_abandoned_in_python_code_does_not_abort_the_process():
     ended = run(
         """

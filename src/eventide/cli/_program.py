@@ -67,5 +67,5 @@ def load_program() -> Program:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     lines = path.read_text("utf-8").splitlines()
-    deleted = next(number for number, line in enumerate(lines, 1) if line.strip() == DELETED)
+    deleted = next(number for number, line in enumerate(lines, 1) if line.strip().startswith(DELETED))
     return Program(path, module, deleted, one_thread)
