@@ -6,6 +6,7 @@
 #include "bind.hpp"
 #include "current.hpp"
 #include "hot_stream.hpp"
+#include "python_device.hpp"
 
 namespace nb = nanobind;
 
@@ -47,6 +48,10 @@ void bind_devices(nb::module_& m) {
             return out;
         },
         nb::arg("device_type"), nb::arg("index"));
+    m.def(
+        "device_register",
+        [](const std::string& type, nb::object backend) { register_python_device(type, backend.ptr()); },
+        nb::arg("device_type"), nb::arg("backend"), "Registers a DeviceBackend for the life of the process.");
     m.def(
         "device_description", [](const std::string& type, int index) { return device_of(type).description(index); },
         nb::arg("device_type"), nb::arg("index"));

@@ -8,6 +8,7 @@
 #include "hot_pool.hpp"
 #include "hot_stream.hpp"
 #include "hot_ticket.hpp"
+#include "python_device.hpp"
 
 namespace nb = nanobind;
 
@@ -39,6 +40,7 @@ void bind_types(nb::module_& m) {
     add(m, "EventPoolBase", make_pool_type());
     add(m, "RegistryBase", make_registry_type());
     add(m, "Ticket", make_ticket_type());
+    add(m, "DeviceWork", make_device_work_type());
 
     m.def(
         "set_classes",

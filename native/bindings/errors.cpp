@@ -107,7 +107,7 @@ PythonFailure::~PythonFailure() {
 
 void PythonFailure::report_unseen(const std::string& where) {
     if (seen.load(std::memory_order_relaxed) || process::abandoned.load(std::memory_order_relaxed)) return;
-    const GilTurn turn = take_gil();
+    const int turn = take_gil();
     Task* task = new UnseenTask(Py_NewRef(exception), where);
     give_gil(turn);
     notifier::post(task);

@@ -49,6 +49,17 @@ class Gil final : public HostLock {
         kept_state = nullptr;
         PyGILState_Release(PyGILState_UNLOCKED);
     }
+    int enter() override {
+        const int how = PyGILState_Check() ? 0 : thread_context.core_thread ? 1 : 2 + int(PyGILState_Ensure());
+        if (how == 1) acquire();
+        return how;
+    }
+    void leave(int how) override {
+        if (how == 1) release();
+        if (how >= 2) PyGILState_Release(PyGILState_STATE(how - 2));
+    }
+    void* suspend() override { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+    void resume(void* held) override { PyEval_RestoreThread(static_cast<PyThreadState*>(held)); }
     int64_t slice_ns() override { return switch_interval_ns.load(std::memory_order_relaxed); }
 };
 
@@ -83,16 +94,12 @@ void read_switch_interval() {
     PyErr_Clear();
 }
 
-GilTurn take_gil() {
-    GilTurn turn{PyGILState_Check() ? 0 : thread_context.core_thread ? 1 : 2, {}};
-    if (turn.how == 1) gil.acquire();
-    if (turn.how == 2) turn.state = PyGILState_Ensure();
-    return turn;
+int take_gil() {
+    return gil.enter();
 }
 
-void give_gil(GilTurn turn) {
-    if (turn.how == 1) gil.release();
-    if (turn.how == 2) PyGILState_Release(turn.state);
+void give_gil(int how) {
+    gil.leave(how);
 }
 
 void send_to_main_thread() {

@@ -6,6 +6,7 @@
 #include "../core/futex.hpp"
 #include "../core/graph.hpp"
 #include "../core/notifier.hpp"
+#include "../core/poller.hpp"
 #include "../core/wake.hpp"
 
 namespace eventide::python {
@@ -24,6 +25,16 @@ uint32_t state_of(const Future* f) {
 }
 bool is_over(const Future* f) {
     return state_of(f) >= cancelled;
+}
+
+// A polled device finds out that work is over when it is asked.
+void ask_device(Future* f) {
+    if (f->marker && !is_over(f)) (void)f->marker->pending();
+}
+
+// Somebody wants to be told: the device is asked from now on until it is over.
+void keep_asking(Future* f) {
+    if (f->marker && !is_over(f)) poller::watch(Ref<Marker>(f->marker));
 }
 
 class DeliverTask final : public Task {
@@ -53,6 +64,10 @@ bool end(Future* f, uint32_t state) {
 }
 
 bool sleep(Future* f, int64_t ns) {
+    if (f->marker) {
+        f->marker->sleep(ns);
+        return is_over(f);
+    }
     uint32_t w = f->word.load(std::memory_order_acquire);
     while ((w & state_bits) < cancelled && !(w & has_sleepers))
         if (f->word.compare_exchange_weak(w, w | has_sleepers, std::memory_order_acq_rel)) w |= has_sleepers;
@@ -157,6 +172,7 @@ PyObject* m_running(PyObject* self, PyObject*) {
     return PyBool_FromLong(state_of((Future*)self) == running);
 }
 PyObject* m_done(PyObject* self, PyObject*) {
+    ask_device((Future*)self);
     return PyBool_FromLong(is_over((Future*)self));
 }
 
@@ -171,12 +187,14 @@ PyObject* call_at_once(PyObject* self, PyObject* callback) {
 
 PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     auto* f = (Future*)self;
+    ask_device(f);
     if (!PyCallable_Check(callback))
         return raise(ErrorKind::type, "add_done_callback needs a callable, not %s", Py_TYPE(callback)->tp_name);
     if (is_over(f)) return call_at_once(self, callback);
     if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
     if (PyList_Append(f->callbacks, callback) < 0) return nullptr;
     const uint32_t before = f->word.fetch_or(has_callbacks, std::memory_order_acq_rel);
+    keep_asking(f);
     if ((before & state_bits) < cancelled || (before & (has_condition | has_callbacks))) Py_RETURN_NONE;
     // It ended without the GIL just now and nobody was there to be told.
     if (PyList_SetSlice(f->callbacks, 0, PyList_GET_SIZE(f->callbacks), nullptr) < 0) return nullptr;
@@ -221,6 +239,7 @@ PyObject* g_condition(PyObject* self, void*) {
         } else {
             f->condition = made;
             f->settled = f->word.fetch_or(has_condition, std::memory_order_acq_rel) & state_bits;
+            keep_asking(f);
         }
     }
     return Py_NewRef(f->condition);
@@ -278,6 +297,7 @@ void future_dealloc(PyObject* self) {
     PyObject_GC_UnTrack(self);
     future_clear(self);
     if (f->failure) f->failure->release();
+    if (f->marker) f->marker->release();
     if (f->stream) f->stream->release();
     type->tp_free(self);
     Py_DECREF(type);
@@ -357,6 +377,10 @@ void future_bind(Future* f, Stream& stream, uint64_t position, uint64_t work_id)
     if (f->stream) return;
     stream.retain();
     f->stream = &stream;
+}
+
+void future_watch(Future* f, Ref<Marker> marker) {
+    f->marker = marker.detach();
 }
 
 bool future_begin(Future* f) {

@@ -20,12 +20,14 @@ struct Future {
     uint64_t position;
     uint64_t work_id;
     const Failure* failure;  // owned reference
+    Marker* marker;          // owned reference to the marker behind the work, of polled devices; asking drives them
     bool skipped;
 };
 
 // A new pending Future of the registered Python class. With the GIL.
 Future* make_future();
 void future_bind(Future* f, Stream& stream, uint64_t position, uint64_t work_id);
+void future_watch(Future* f, Ref<Marker> marker);  // of polled devices
 // The worker's side. begin: false if cancelled.
 bool future_begin(Future* f);
 void future_set_result(Future* f, PyObject* result);  // steals the reference

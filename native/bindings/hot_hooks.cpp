@@ -168,7 +168,7 @@ class Bridge final : public hub::Listener {
   public:
     void heard(const HookRecord& record) override {
         if (in_callback) return;
-        const GilTurn turn = take_gil();
+        const int turn = take_gil();
         walk(record.hook, &record, nullptr, 0);
         // From a worker KeyboardInterrupt and SystemExit go to the main thread.
         if (thread_context.core_thread && PyErr_Occurred()) send_to_main_thread();

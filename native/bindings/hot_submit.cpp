@@ -33,12 +33,14 @@ bool wait_for_room(Stream& stream) {
 }
 
 // Queues the work, or disposes of it. Returns its position; 0 with an exception set.
-uint64_t queue(Stream& stream, Work* work) {
+uint64_t queue(Stream& stream, Work* work, Future* future) {
     for (;;) {
         uint64_t position = 0;
         guarded([&]() -> PyObject* {
             stream.check_usable();
-            position = stream.try_submit(*work);
+            Ref<Marker> behind;
+            position = stream.try_submit(*work, &behind);
+            if (behind) future_watch(future, std::move(behind));
             return nullptr;
         });
         if (position) return position;
@@ -64,22 +66,6 @@ struct Submission {
     std::vector<Access> reads;
     std::vector<Access> writes;
 };
-
-// A name for people: the declared one, else that of the function, else of its class.
-std::string name_of(PyObject* function) {
-    PyObject* name = nullptr;
-    if (Py_TYPE(function) == work_class) name = PyObject_GetAttr(function, s_name);
-    if (!name) {
-        PyErr_Clear();
-        name = PyObject_GetAttr(function, s_qualname);
-    }
-    PyErr_Clear();
-    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-    std::string out = text ? text : Py_TYPE(function)->tp_name;
-    PyErr_Clear();
-    Py_XDECREF(name);
-    return out;
-}
 
 // Resolves what declared work reads and writes. An error is logged, not raised: listening must not break the program.
 void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -116,13 +102,28 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
-    const uint64_t position = queue(stream, work);
+    const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
     if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, s))) Py_CLEAR(future);
     return (PyObject*)future;
 }
 
 }  // namespace
+
+std::string name_of_callable(PyObject* function) {
+    PyObject* name = nullptr;
+    if (Py_TYPE(function) == work_class) name = PyObject_GetAttr(function, s_name);
+    if (!name) {
+        PyErr_Clear();
+        name = PyObject_GetAttr(function, s_qualname);
+    }
+    PyErr_Clear();
+    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    std::string out = text ? text : Py_TYPE(function)->tp_name;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return out;
+}
 
 void set_work_class(PyObject* type) {
     Py_XSETREF(work_class, (PyTypeObject*)Py_NewRef(type));
@@ -153,14 +154,14 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     }
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, *stream, 0, id);
-    const uint64_t position = queue(*stream, work);
+    const uint64_t position = queue(*stream, work, future);
     if (!position) {
         Py_DECREF((PyObject*)future);
         return nullptr;
     }
     future->position = position;
     if (hub::listening(Hook::work_submission)) {
-        Submission s{name_of(given), {}, {}};
+        Submission s{name_of_callable(given), {}, {}};
         if (Py_TYPE(given) == work_class) add_accesses(s, given, args + 1, nargs - 1, kwnames);
         if (!tell_submission(*stream, id, s)) Py_CLEAR(future);
     }

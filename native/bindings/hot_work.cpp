@@ -26,6 +26,19 @@ PythonWork* PythonWork::make(PyObject* function, PyObject* keep, PyObject* const
     return w;
 }
 
+std::string PythonWork::name() const {
+    return name_of_callable(keep_);
+}
+
+double PythonWork::duration() const {
+    PyObject* seconds = PyObject_GetAttrString(keep_, "duration");
+    const bool number = seconds && (PyFloat_Check(seconds) || PyLong_Check(seconds));
+    const double value = number ? PyFloat_AsDouble(seconds) : -1;
+    Py_XDECREF(seconds);
+    PyErr_Clear();
+    return value;
+}
+
 Ref<Failure> PythonWork::run() {
     PyObject* r =
         PyObject_Vectorcall(function_, arguments_ + 1, size_t(positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames_);

@@ -6,6 +6,9 @@
 
 namespace eventide::python {
 
+// A name for people: the declared one, else that of the function, else of its class. With the GIL.
+std::string name_of_callable(PyObject* function);
+
 // A Python call. Allocated with its arguments behind it; made and disposed of with the GIL.
 class PythonWork final : public Work {
   public:
@@ -17,8 +20,11 @@ class PythonWork final : public Work {
     bool begin() override { return future_begin(future_); }
     Ref<Failure> run() override;
     void skip(const Failure& first) override { future_set_failure(future_, first, true); }
+    void fail(const Failure& failure) override { future_set_failure(future_, failure, false); }
     void publish() override;
     void dispose() override;
+    std::string name() const override;
+    double duration() const override;
 
   private:
     PythonWork() = default;
@@ -40,6 +46,7 @@ class NativeWork : public Work {
     bool begin() override { return future_begin(future_); }
     Ref<Failure> run() override;
     void skip(const Failure& first) override { future_set_failure(future_, first, true); }
+    void fail(const Failure& failure) override { future_set_failure(future_, failure, false); }
     void publish() override;
     void dispose() override;
 
@@ -65,6 +72,7 @@ class CallWork final : public NativeWork {
 
 class CopyWork final : public NativeWork {
   public:
+    std::string name() const override { return "copy"; }
     CopyWork(void* to, const void* from, size_t bytes, Future* future, PyObject* keep)
         : NativeWork(future, keep), to_(to), from_(from), bytes_(bytes) {}
 

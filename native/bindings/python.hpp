@@ -69,12 +69,8 @@ void install_host_lock();
 void read_switch_interval();
 // Takes the GIL on any thread, also one of the core's that has not got it. Not a guard object on purpose: a callback
 // may end the thread, and an unwound guard would give back a GIL that it no longer has.
-struct GilTurn {
-    int how;
-    PyGILState_STATE state;
-};
-GilTurn take_gil();
-void give_gil(GilTurn turn);
+int take_gil();
+void give_gil(int how);
 // Raises the current exception of this thread in the main thread instead.
 void send_to_main_thread();
 bool on_main_thread();

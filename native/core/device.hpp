@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "hub.hpp"
+#include "marker.hpp"
 
 namespace eventide {
 
-class Marker;
 class Stream;
 class Work;
 
@@ -30,7 +30,13 @@ struct Capabilities {
     std::string clock;                   // of marker times
 };
 
-// One stream of a device. submit, mark and wait are called with the stream's lock held, in stream order.
+// One stream of a device, in one of two ways.
+//
+// A device that tells (polled() false): submit, mark and wait are called with the stream's lock held, in stream order,
+// and lead to the calls of Stream named there.
+//
+// A device that is asked (polled() true): they are called in stream order with no lock that anybody else needs; the
+// core makes a marker behind each work. submit must lead to Stream::execute, markers are found out about by poll.
 class DeviceStream {
   public:
     virtual ~DeviceStream() = default;
@@ -42,6 +48,16 @@ class DeviceStream {
     virtual void wait(Marker& marker, uint64_t position) = 0;
     // Called after submit, mark and wait without the lock: the place to wake a worker or to flush a driver's queue.
     virtual void flush() {}
+    virtual bool polled() const { return false; }
+    // Of polled devices only. poll and join may run work, the others must not, nor block.
+    virtual MarkerState poll(Marker&) { return MarkerState::pending; }
+    virtual void join(Marker&, int64_t) {}                // blocks up to that many ns, called without the host lock
+    virtual Ref<Failure> failure(Marker&) { return {}; }  // of a failed marker
+    virtual int64_t completed_at(Marker&) { return 0; }   // of a marker that has ended
+    virtual int64_t now() { return 0; }                   // on the device's clock
+    virtual void forget(Marker&) {}                       // the core has no more use for it
+    virtual void forget(Work&) {}
+
     // No more calls will come. What is queued still runs; afterwards the device drops its reference to the stream.
     virtual void finish() = 0;
     // The driver's own handle, or 0.

@@ -105,8 +105,8 @@ void Event::wait(Stream& stream) {
 
 bool Event::query() const {
     check_usable();
-    std::lock_guard lock(m_);
-    return !marker_ || !marker_->pending();
+    const Ref<Marker> marker = current().marker;
+    return !marker || !marker->pending();
 }
 
 double Event::elapsed_ms(const Event& end) const {

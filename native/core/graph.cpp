@@ -54,7 +54,7 @@ class Graph::Search {
         for (const auto& wait : at.waits_) {
             if (wait.position > position) break;
             Marker& m = *wait.marker;
-            if (!m.pending()) continue;
+            if (m.state() != MarkerState::pending) continue;
             out.push_back(
                 {Ref<Stream>(&m.stream()), m.position(),
                  at.describe() + " waits for event " + std::to_string(m.event()) + " of " + m.stream().describe()});

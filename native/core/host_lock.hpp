@@ -16,7 +16,13 @@ class HostLock {
     virtual void forget_thread() = 0;
     // How long one run of work may keep the lock while others may want it.
     virtual int64_t slice_ns() = 0;
-    // Whether this thread holds the lock; lets the core refuse to block with it.
+    // For calls into a device from any thread, with or without the lock: takes it if need be; leave() undoes that.
+    virtual int enter() = 0;
+    virtual void leave(int how) = 0;
+    // Lets go of the lock if this thread has it; nullptr if not. resume() takes it back.
+    virtual void* suspend() = 0;
+    virtual void resume(void* held) = 0;
+
     static HostLock* installed() noexcept { return instance.load(std::memory_order_acquire); }
     static void install(HostLock* lock) noexcept { instance.store(lock, std::memory_order_release); }
 

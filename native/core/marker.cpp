@@ -5,6 +5,7 @@
 #include "clock.hpp"
 #include "futex.hpp"
 #include "notifier.hpp"
+#include "poller.hpp"
 #include "stream.hpp"
 #include "wake.hpp"
 
@@ -18,13 +19,19 @@ struct Closed final : Task {
 
 }  // namespace
 
-bool Marker::sleep(int64_t ns) noexcept {
+bool Marker::pending() {
+    if (state() == MarkerState::pending && polled_) stream_->refresh(*this);
+    return state() == MarkerState::pending;
+}
+
+bool Marker::sleep(int64_t ns) {
+    if (polled_) return stream_->join(*this, ns);
     uint32_t w = word_.load(std::memory_order_acquire);
     while (!(w & state_bits) && !(w & sleepers))
         if (word_.compare_exchange_weak(w, w | sleepers, std::memory_order_acq_rel)) w |= sleepers;
     if (w & state_bits) return true;
     futex::wait(word_, w, ns);
-    return !pending();
+    return state() != MarkerState::pending;
 }
 
 void Marker::complete(int64_t time_ns, Ref<Failure> failure) {
@@ -48,12 +55,14 @@ bool Marker::when_ended(Task* task) {
         if (head == &closed) return false;
         task->next = head;
     } while (!callbacks_.compare_exchange_weak(head, task, std::memory_order_acq_rel));
+    if (polled_) poller::watch(Ref<Marker>(this));
     return true;
 }
 
 void Marker::release() noexcept {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     Stream* s = stream_;
+    if (polled_) s->forget(*this);
     failure_ = {};
     inherited = {};
     s->return_marker(this);
@@ -75,7 +84,7 @@ void MarkerList::grow() {
     for (Marker& m : blocks_->markers) m.next_ = std::exchange(free_, &m);
 }
 
-Marker* MarkerList::take(Stream& stream, uint64_t position, uint64_t event, bool timing) {
+Marker* MarkerList::take(Stream& stream, uint64_t position, uint64_t event, bool timing, bool polled) {
     if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
     if (!free_) grow();
     Marker* m = std::exchange(free_, free_->next_);
@@ -87,6 +96,9 @@ Marker* MarkerList::take(Stream& stream, uint64_t position, uint64_t event, bool
     m->time_ns_ = 0;
     m->syncs = 0;
     m->timing_ = timing;
+    m->polled_ = polled;
+    m->handle = 0;
+    m->work = nullptr;
     return m;
 }
 

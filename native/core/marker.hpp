@@ -20,16 +20,18 @@
 namespace eventide {
 
 class Stream;
+class Work;
 
 enum class MarkerState : uint32_t { pending = 0, done = 1, failed = 2 };
 
 class Marker {
   public:
+    // What is known. A polled device may know better: pending() asks it, which may run code of the device.
     MarkerState state() const noexcept { return MarkerState(word_.load(std::memory_order_acquire) & state_bits); }
-    bool pending() const noexcept { return state() == MarkerState::pending; }
+    bool pending();
 
-    // Sleeps until the marker ends or `ns` are over or a signal comes. True if it has ended.
-    bool sleep(int64_t ns) noexcept;
+    // Sleeps until the marker ends or `ns` are over or a signal comes. True if it has ended. Not with the host lock.
+    bool sleep(int64_t ns);
 
     // Ends the marker, once. Wakes sleepers and hands callbacks to the notifier.
     void complete(int64_t time_ns, Ref<Failure> failure);
@@ -50,6 +52,8 @@ class Marker {
     void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
 
+    uint64_t handle = 0;     // a polled device's own
+    Work* work = nullptr;    // of a polled device: what this marker stands behind
     uint32_t syncs = 0;      // how many stream.synchronize calls wait on this marker
     Ref<Failure> inherited;  // error of the synchronize that healed the stream while this one was queued
 
@@ -68,13 +72,14 @@ class Marker {
     Ref<Failure> failure_;
     Marker* next_ = nullptr;  // in a free list
     bool timing_ = false;
+    bool polled_ = false;
 };
 
 // The markers of one stream. take() is called with the stream's lock held, put() from any thread without it.
 class MarkerList {
   public:
     ~MarkerList();
-    Marker* take(Stream& stream, uint64_t position, uint64_t event, bool timing);
+    Marker* take(Stream& stream, uint64_t position, uint64_t event, bool timing, bool polled);
     void put(Marker* m) noexcept;
     // How many markers were ever allocated: a test holds that this stops growing.
     uint64_t allocated() const noexcept { return allocated_; }

@@ -5,6 +5,7 @@
 #include "futex.hpp"
 #include "graph.hpp"
 #include "notifier.hpp"
+#include "poller.hpp"
 #include "streams.hpp"
 
 namespace eventide::process {
@@ -18,6 +19,7 @@ void after_fork_in_child() {
     generation.fetch_add(1, std::memory_order_relaxed);
     notifier::after_fork_in_child();
     streams::after_fork_in_child();
+    poller::after_fork_in_child();
     Graph::after_fork_in_child();
     thread_context = {};
 }

@@ -19,6 +19,7 @@ std::atomic<uint64_t> stream_ids{0};
 Ref<Stream> Stream::open(Device& device, StreamOptions options) {
     Ref<Stream> s(new Stream(device, std::move(options)));
     s->device_stream_ = device.open_stream(*s);
+    s->polled_ = s->device_stream_->polled();
     streams::add(*s);
     if (hub::listening(Hook::stream_creation)) {
         HookRecord r{.hook = Hook::stream_creation, .device = s->device_id, .stream = s->id};
@@ -64,50 +65,118 @@ uint64_t Stream::next_position_locked() noexcept {
     return p;
 }
 
-uint64_t Stream::try_submit(Work& work) {
-    uint64_t p;
-    {
+// Gives the device its next items in stream order: prepare() takes the position under m_ (false: nothing to do), tell()
+// calls the device, under m_ too if the device tells, under order_ alone if it is asked.
+template <class Prepare, class Tell>
+bool Stream::in_order(Prepare prepare, Tell tell) {
+    if (polled_) {
+        std::lock_guard order(order_);
+        {
+            std::lock_guard lock(m_);
+            if (!prepare()) return false;
+        }
+        tell();
+    } else {
         std::lock_guard lock(m_);
+        if (!prepare()) return false;
+        tell();
+    }
+    return true;
+}
+
+Ref<Marker> Stream::take_marker_locked(uint64_t event, bool timing) {
+    retain();
+    Ref<Marker> marker(markers_.take(*this, next_position_locked(), event, timing, polled_));
+    if (polled_) outstanding_.push_back(marker);
+    return marker;
+}
+
+uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind) {
+    uint64_t p = 0;
+    Ref<Marker> marker;
+    const auto prepare = [&] {
         check_open();
-        if (options.max_pending && queued() >= options.max_pending) return 0;
+        if (options.max_pending && queued() >= options.max_pending) return false;
         queued_.fetch_add(1, std::memory_order_relaxed);
         work.position = p = next_position_locked();
+        if (polled_) {
+            marker = take_marker_locked(0, true);
+            marker->work = &work;
+        }
+        return true;
+    };
+    const auto tell = [&] {
         device_stream_->submit(work);
+        if (marker) tell_marker(*marker);
+    };
+    try {
+        if (!in_order(prepare, tell)) return 0;
+    } catch (const Error&) {
+        if (marker) {  // the device refused: the work stays the caller's
+            marker->work = nullptr;
+            drop_outstanding(*marker);
+            device_stream_->forget(work);
+            queued_.fetch_sub(1, std::memory_order_relaxed);
+        }
+        throw;
     }
+    if (behind) *behind = marker;
     device_stream_->flush();
     return p;
 }
 
+void Stream::tell_marker(Marker& marker) {
+    try {
+        device_stream_->mark(marker);
+    } catch (const Error&) {
+        drop_outstanding(marker);
+        throw;
+    }
+}
+
+void Stream::drop_outstanding(Marker& marker) {
+    std::lock_guard lock(m_);
+    std::erase_if(outstanding_, [&](const Ref<Marker>& m) { return m.get() == &marker; });
+    std::erase(syncs_, &marker);
+}
+
 Ref<Marker> Stream::record(bool timing, uint64_t event) {
     Ref<Marker> marker;
-    {
-        std::lock_guard lock(m_);
-        check_open();
-        retain();
-        marker = Ref<Marker>(markers_.take(*this, next_position_locked(), event, timing));
-        device_stream_->mark(*marker);
-    }
+    in_order(
+        [&] {
+            check_open();
+            marker = take_marker_locked(event, timing);
+            return true;
+        },
+        [&] { tell_marker(*marker); });
     device_stream_->flush();
     return marker;
 }
 
 void Stream::wait(Marker& marker) {
-    {
-        std::lock_guard lock(m_);
-        check_open();
-        if (marker.state() == MarkerState::done) return;
-        const uint64_t p = next_position_locked();
-        waits_.push_back({p, Ref<Marker>(&marker)});
-        device_stream_->wait(marker, p);
-    }
-    device_stream_->flush();
+    uint64_t p = 0;
+    const bool queued = in_order(
+        [&] {
+            check_open();
+            if (marker.state() == MarkerState::done) return false;
+            p = next_position_locked();
+            waits_.push_back({p, Ref<Marker>(&marker)});
+            return true;
+        },
+        [&] { device_stream_->wait(marker, p); });
+    if (queued) device_stream_->flush();
 }
 
 // The window between "its Future is done" and "its position is completed" is some nanoseconds wide; whoever looks into
 // it waits it out, so that neither answer contradicts the other.
-bool Stream::idle() const noexcept {
+bool Stream::idle() {
     const uint64_t p = position();
     if (completed() >= p) return true;
+    if (polled_) {
+        Ref<Marker> end = last_marker();
+        if (!end) end = mark_end();
+        return !end || !end->pending();
+    }
     while (finishing_.load(std::memory_order_acquire) >= p)
         if (completed() >= p) return true;
     return false;
@@ -118,9 +187,12 @@ void Stream::close() noexcept {
         std::lock_guard lock(m_);
         refuse();
         if (std::exchange(finished_, true)) return;
-        device_stream_->finish();
+        if (!polled_) device_stream_->finish();
     }
-    device_stream_->flush();
+    if (polled_)
+        close_when_drained();
+    else
+        device_stream_->flush();
 }
 
 void Stream::announce_deletion() {
@@ -130,9 +202,13 @@ void Stream::announce_deletion() {
     hub::fire(r);
 }
 
-void Stream::sleep_for_room(int64_t ns) noexcept {
+void Stream::sleep_for_room(int64_t ns) {
     const uint32_t n = queued_.load(std::memory_order_seq_cst);
     if (n < options.max_pending) return;
+    if (polled_) {
+        if (Ref<Marker> first = first_marker()) first->sleep(ns);
+        return;
+    }
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);
     futex::wait(queued_, n, ns);
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
@@ -140,21 +216,21 @@ void Stream::sleep_for_room(int64_t ns) noexcept {
 
 Ref<Marker> Stream::mark_end(bool sync, Ref<Failure>* healed) {
     Ref<Marker> marker;
-    {
-        std::lock_guard lock(m_);
-        if (completed() >= position()) {
-            if (healed) *healed = heal_locked();
-            return {};
-        }
-        retain();
-        marker = Ref<Marker>(markers_.take(*this, next_position_locked(), 0, false));
-        if (sync) {
-            marker->syncs = 1;
-            syncs_.push_back(marker.get());
-        }
-        device_stream_->mark(*marker);
-    }
-    device_stream_->flush();
+    const bool queued = in_order(
+        [&] {
+            if (completed() >= position()) {
+                if (healed) *healed = heal_locked();
+                return false;
+            }
+            marker = take_marker_locked(0, false);
+            if (sync) {
+                marker->syncs = 1;
+                syncs_.push_back(marker.get());
+            }
+            return true;
+        },
+        [&] { tell_marker(*marker); });
+    if (queued) device_stream_->flush();
     return marker;
 }
 
@@ -170,7 +246,7 @@ Stream::Sync Stream::begin_sync() {
 
 bool Stream::abandon_sync(Marker& marker) noexcept {
     std::lock_guard lock(m_);
-    if (!marker.pending()) return false;
+    if (marker.state() != MarkerState::pending) return false;
     marker.syncs = 0;
     std::erase(syncs_, &marker);
     return true;
@@ -246,28 +322,35 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     start = now_ns();
     Ref<Failure> failure = work.run();
     end = now_ns();
-    context = outer;
+    context.running = outer.running;
+    context.position = outer.position;
     if (!failure) return Outcome::ok;
     poison(std::move(failure));
     return Outcome::failed;
 }
 
-void Stream::execute(Work& work) {
+void Stream::start_work() {
     running_.store(true, std::memory_order_relaxed);
     const uint32_t before = queued_.fetch_sub(1, std::memory_order_seq_cst);
     if (before == options.max_pending && room_waiters_.load(std::memory_order_seq_cst)) futex::wake_all(queued_);
-    HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
-    r.outcome = run_work(work, r.start_ns, r.end_ns);
-    if (hub::listening(Hook::work_completion)) {
-        if (!r.start_ns) r.start_ns = r.end_ns = now_ns();
-        hub::fire(r);
-    }
-    const uint64_t p = work.position;
-    finishing_.store(p, std::memory_order_release);
+}
+
+void Stream::end_work(Work& work, const HookRecord& r) {
+    if (hub::listening(Hook::work_completion)) hub::fire(r);
+    finishing_.store(work.position, std::memory_order_release);
     running_.store(false, std::memory_order_relaxed);
     work.publish();
-    completed_.store(p, std::memory_order_release);
+    completed_.store(work.position, std::memory_order_release);
     work.dispose();
+}
+
+void Stream::execute(Work& work) {
+    if (polled_) return execute_polled(work);
+    start_work();
+    HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
+    r.outcome = run_work(work, r.start_ns, r.end_ns);
+    if (!r.start_ns && hub::listening(Hook::work_completion)) r.start_ns = r.end_ns = now_ns();
+    end_work(work, r);
 }
 
 void Stream::drained() {

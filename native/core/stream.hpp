@@ -6,7 +6,7 @@
 //   member                       guarded by
 //   position_                    written under m_, read anywhere
 //   completed_, finishing_       written by the device in order (or under m_ when idle), read anywhere
-//   poison_, syncs_, waits_      m_
+//   poison_, syncs_, waits_, outstanding_   m_
 //   poisoned_                    written under m_, read by the device
 //   queued_                      atomic; futex word of back-pressure
 //   closed_                      written under m_ or once, read anywhere
@@ -26,6 +26,7 @@
 
 #include "device.hpp"
 #include "error.hpp"
+#include "host_mutex.hpp"
 #include "marker.hpp"
 #include "ref.hpp"
 #include "work.hpp"
@@ -56,10 +57,11 @@ class Stream final : public RefCounted {
     // Verbs of the host; all throw Error if the stream is closed or of the parent process.
     void check_usable() const;
     // Takes over the work and returns its position; 0, and nothing happened, if max_pending are queued.
-    uint64_t try_submit(Work& work);
+    // `behind`: the marker that ends with the work, of polled devices only.
+    uint64_t try_submit(Work& work, Ref<Marker>* behind = nullptr);
     Ref<Marker> record(bool timing, uint64_t event = 0);
     void wait(Marker& marker);
-    bool idle() const noexcept;
+    bool idle();
     // Queues no more; what is queued still runs. Twice is fine.
     void refuse() noexcept { closed_.store(true, std::memory_order_relaxed); }
     // The same, and lets the worker end when it is through; an error that nobody took by then is reported as unseen.
@@ -69,7 +71,7 @@ class Stream final : public RefCounted {
     bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
 
     // Waiting for room: sleeps until the stream may have some, `ns` are over, or a signal comes.
-    void sleep_for_room(int64_t ns) noexcept;
+    void sleep_for_room(int64_t ns);
     uint32_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
     // Work items that are not over: queued or running.
     uint32_t unfinished() const noexcept { return queued() + (running_.load(std::memory_order_relaxed) ? 1 : 0); }
@@ -101,6 +103,13 @@ class Stream final : public RefCounted {
     // The worker has drained a finished stream: an error that nobody saw is reported.
     void drained();
 
+    // For the markers of polled devices.
+    bool polled() const noexcept { return polled_; }
+    void refresh(Marker& marker);           // asks the device
+    bool join(Marker& marker, int64_t ns);  // lets the device block; true if it has ended
+    void forget(Marker& marker);
+    void finish_polled();
+
     void return_marker(Marker* m) noexcept;
     uint64_t markers_allocated() const;
     uint64_t native_handle() const { return device_stream_->native_handle(); }
@@ -125,6 +134,24 @@ class Stream final : public RefCounted {
     Ref<Failure> heal_locked();
     Ref<Failure> settle_sync_locked(Marker& marker);
     void poison_locked(Ref<Failure> failure);
+    template <class Prepare, class Tell>
+    bool in_order(Prepare prepare, Tell tell);
+    Ref<Marker> take_marker_locked(uint64_t event, bool timing);
+    void tell_marker(Marker& marker);
+    void drop_outstanding(Marker& marker);
+    void start_work();
+    void end_work(Work& work, const HookRecord& record);
+
+    // stream_polled.cpp
+    void advance(uint64_t position);
+    void execute_polled(Work& work);
+    void finish_work(Work& work, int64_t end);
+    void settle_waits(uint64_t before);
+    void settle_waits_locked(uint64_t before);
+    Ref<Marker> first_marker() const;
+    Ref<Marker> last_marker() const;
+    void close_when_drained();
+
     uint64_t next_position_locked() noexcept;
     Ref<Marker> mark_end(bool sync, Ref<Failure>* healed);
     Outcome run_work(Work& work, int64_t& start, int64_t& end);
@@ -143,6 +170,10 @@ class Stream final : public RefCounted {
     Ref<Failure> poison_;
     std::vector<Marker*> syncs_;  // queued sync markers; alive while queued
     std::deque<PendingWait> waits_;
+    HostMutex order_;                      // polled: the order of calls into the device
+    HostMutex settle_;                     // polled: the order in which markers are passed
+    std::deque<Ref<Marker>> outstanding_;  // polled: markers not passed yet, oldest first
+    bool polled_ = false;
     MarkerList markers_;
     Edge blocked_;
     std::unique_ptr<DeviceStream> device_stream_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "error.hpp"
 #include "hub.hpp"
@@ -22,6 +23,8 @@ class Work {
     virtual Ref<Failure> run() = 0;
     // Told instead of run() when the stream is poisoned.
     virtual void skip(const Failure& first) = 0;
+    // Told instead of run() when the device lost it.
+    virtual void fail(const Failure& failure) = 0;
     // Makes the outcome visible: the Future is done after this.
     virtual void publish() = 0;
     // The last call; frees the object.
@@ -32,8 +35,17 @@ class Work {
         return ids.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 
+    // For devices: what people call it, and how long it declares to take in seconds (negative: not declared).
+    virtual std::string name() const { return ""; }
+    virtual double duration() const { return -1; }
+
     uint64_t id = 0;
     uint64_t position = 0;  // in its stream, given by submit
+
+    // Of work on polled devices, between its run and the marker behind it.
+    Outcome outcome = Outcome::none;
+    int64_t start_ns = 0;
+    void* device_data = nullptr;  // the device's, until DeviceStream::forget
 };
 
 }  // namespace eventide

@@ -34,6 +34,7 @@ class Call final : public Work {
         return error.empty() ? Ref<Failure>() : Ref<Failure>(new Failure(error));
     }
     void skip(const Failure&) override { result_ = skipped; }
+    void fail(const Failure&) override { result_ = failed; }
     void publish() override {
         if (outcome_) outcome_->store(result_, std::memory_order_release);
     }

@@ -44,7 +44,7 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
-    from eventide.backends import Capabilities
+    from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
 
 __version__ = "0.1.0"
@@ -54,6 +54,7 @@ __all__ = [
     "Capabilities",
     "DeadlockError",
     "Device",
+    "DeviceBackend",
     "DeviceError",
     "Event",
     "EventError",
@@ -83,11 +84,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Capabilities and Future come when asked for: what they import takes longer than all the rest."""
-    if name == "Capabilities":
-        from eventide.backends import Capabilities
+    """These come when asked for: what they import takes longer than all the rest."""
+    if name in ("Capabilities", "DeviceBackend"):
+        from eventide import backends
 
-        return Capabilities
+        return getattr(backends, name)
     if name == "Future":
         from eventide.runtime import Future
 

@@ -1,5 +1,7 @@
-"""Devices: what each can do. The table that a device supplies is native/core/device.hpp."""
+"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/device.hpp."""
 
+from eventide._native import DeviceWork
+from eventide.backends._backend import DeviceBackend, MarkerState
 from eventide.backends._capabilities import Capabilities
 
-__all__ = ["Capabilities"]
+__all__ = ["Capabilities", "DeviceBackend", "DeviceWork", "MarkerState"]

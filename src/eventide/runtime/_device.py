@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
-    from eventide.backends import Capabilities
+    from eventide.backends import Capabilities, DeviceBackend
 
 __all__ = ["Device", "as_device", "devices"]
 
@@ -41,6 +42,20 @@ class Device:
             raise UsageValueError(f"there is no device '{kind}:{index}'; that type has {counts[kind]}")
         self._type = kind
         self._index = index
+
+    @staticmethod
+    def register(backend: DeviceBackend | builtins.type[DeviceBackend], name: str | None = None) -> Device:
+        """Register a device written in Python, for the life of the process; returns its first device."""
+        from eventide.backends import DeviceBackend
+
+        made = backend() if isinstance(backend, builtins.type) else backend
+        if not isinstance(made, DeviceBackend):
+            raise UsageTypeError(f"register needs a DeviceBackend, not {made.__class__.__name__}")
+        kind = name or getattr(made, "type", None)
+        if not isinstance(kind, str) or not kind.isidentifier():
+            raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
+        _native.device_register(kind, made)
+        return Device(kind)
 
     @property
     def type(self) -> str:

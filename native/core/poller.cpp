@@ -1,0 +1,73 @@
+#include "poller.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "context.hpp"
+#include "futex.hpp"
+#include "process.hpp"
+#include "thread.hpp"
+
+namespace eventide::poller {
+namespace {
+
+constexpr int64_t shortest_ns = 20'000;
+constexpr int64_t longest_ns = 2'000'000;
+constexpr int64_t hour_ns = 3'600'000'000'000;
+
+struct State {
+    std::mutex m;  // guards fresh, started
+    std::vector<Ref<Marker>> fresh;
+    bool started = false;
+    std::atomic<uint32_t> turn{0};
+};
+
+State* state = new State;  // leaked on purpose: the thread may outlive static destruction
+
+// No catch (...) and no noexcept on this stack: see thread.hpp.
+void* loop(void* argument) {
+    State& s = *static_cast<State*>(argument);
+    name_this_thread("eventide-poll");
+    thread_context.core_thread = true;
+    thread_context.name = "eventide-poller";
+    std::vector<Ref<Marker>> watched;
+    int64_t pause = shortest_ns;
+    for (;;) {
+        const uint32_t turn = s.turn.load(std::memory_order_acquire);
+        {
+            std::lock_guard lock(s.m);
+            if (!s.fresh.empty()) pause = shortest_ns;
+            for (auto& m : s.fresh) watched.push_back(std::move(m));
+            s.fresh.clear();
+        }
+        const size_t before = watched.size();
+        std::erase_if(watched, [](const Ref<Marker>& m) { return !m->pending(); });
+        if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
+        pause = watched.size() < before ? shortest_ns : std::min(pause * 2, longest_ns);
+        futex::wait(s.turn, turn, watched.empty() ? hour_ns : pause);
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void watch(Ref<Marker> marker) {
+    State& s = *state;
+    bool start;
+    {
+        std::lock_guard lock(s.m);
+        s.fresh.push_back(std::move(marker));
+        start = !std::exchange(s.started, true);
+    }
+    if (start) start_thread(loop, &s);
+    s.turn.fetch_add(1, std::memory_order_release);
+    futex::wake_all(s.turn);
+}
+
+void after_fork_in_child() {
+    state = new State;
+}
+
+}  // namespace eventide::poller

@@ -1,0 +1,149 @@
+// The half of a stream that asks: for devices whose markers are found out about by polling.
+#include <thread>
+
+#include "clock.hpp"
+#include "stream.hpp"
+
+namespace eventide {
+namespace {
+
+constexpr int64_t longest_join_ns = 50'000'000;  // so that Ctrl-C gets through
+
+// Takes the host lock if this thread has not got it; Futures and hooks need it.
+class HostTurn {
+  public:
+    HostTurn() : host_(HostLock::installed()), how_(host_ ? host_->enter() : 0) {}
+    void end() {
+        if (host_) host_->leave(how_);
+    }
+
+  private:
+    HostLock* const host_;
+    const int how_;
+};
+
+class CloseTask final : public Task {
+  public:
+    explicit CloseTask(Ref<Stream> stream) : stream_(std::move(stream)) {}
+    void run() override { stream_->finish_polled(); }
+    bool needs_host_lock() const override { return true; }
+
+  private:
+    Ref<Stream> stream_;
+};
+
+}  // namespace
+
+void Stream::refresh(Marker& marker) {
+    if (device_stream_->poll(marker) != MarkerState::pending) advance(marker.position());
+}
+
+bool Stream::join(Marker& marker, int64_t ns) {
+    if (marker.state() == MarkerState::pending) device_stream_->join(marker, std::min(ns, longest_join_ns));
+    return !marker.pending();
+}
+
+// Everything up to `position` is over on the device: passes the markers, in order, and with them the work before each.
+void Stream::advance(uint64_t position) {
+    std::lock_guard settling(settle_);
+    for (;;) {
+        Ref<Marker> marker;
+        {
+            std::lock_guard lock(m_);
+            if (outstanding_.empty() || outstanding_.front()->position() > position) return;
+            marker = std::move(outstanding_.front());
+            outstanding_.pop_front();
+        }
+        const int64_t time = marker->timing() ? device_stream_->completed_at(*marker) : 0;
+        Ref<Failure> failure = device_stream_->failure(*marker);
+        if (Work* work = std::exchange(marker->work, nullptr)) finish_work(*work, time);
+        std::lock_guard lock(m_);
+        settle_waits_locked(marker->position());
+        if (failure) poison_locked(std::move(failure));
+        pass_locked(*marker, time);
+    }
+}
+
+// The device is past these waits: what they waited for has ended, and if it failed, so has this stream.
+void Stream::settle_waits_locked(uint64_t before) {
+    while (!waits_.empty() && waits_.front().position < before) {
+        Marker& m = *waits_.front().marker;
+        if (m.state() == MarkerState::failed) poison_locked(m.failure());
+        waits_.pop_front();
+    }
+}
+
+void Stream::execute_polled(Work& work) {
+    advance(work.position - 1);
+    settle_waits(work.position);
+    start_work();
+    work.start_ns = device_stream_->now();
+    int64_t host_start = 0, host_end = 0;
+    work.outcome = run_work(work, host_start, host_end);
+}
+
+// A wait of this stream may be over on the device while nobody has asked about its marker yet.
+void Stream::settle_waits(uint64_t before) {
+    std::vector<Ref<Marker>> over;
+    {
+        std::lock_guard lock(m_);
+        for (auto& wait : waits_)
+            if (wait.position < before) over.push_back(wait.marker);
+    }
+    for (auto& marker : over) (void)marker->pending();
+    std::lock_guard lock(m_);
+    settle_waits_locked(before);
+}
+
+void Stream::finish_work(Work& work, int64_t end) {
+    HostTurn turn;
+    if (work.outcome == Outcome::none) {  // the device is past it and never ran it
+        start_work();
+        work.outcome = Outcome::cancelled;
+        if (work.begin()) {
+            Ref<Failure> lost(new Failure("device '" + device.type() + "' passed work " + std::to_string(work.id) +
+                                          " without running it"));
+            work.fail(*lost);
+            poison(std::move(lost));
+            work.outcome = Outcome::failed;
+        }
+    }
+    HookRecord r{
+        .hook = Hook::work_completion, .outcome = work.outcome, .device = device_id, .stream = id, .work = work.id};
+    r.start_ns = work.start_ns ? work.start_ns : end;
+    r.end_ns = end;
+    device_stream_->forget(work);
+    end_work(work, r);
+    turn.end();
+}
+
+Ref<Marker> Stream::first_marker() const {
+    std::lock_guard lock(m_);
+    return outstanding_.empty() ? Ref<Marker>() : outstanding_.front();
+}
+
+// The marker behind all that is queued, if there is one already.
+Ref<Marker> Stream::last_marker() const {
+    std::lock_guard lock(m_);
+    const bool behind_all = !outstanding_.empty() && outstanding_.back()->position() == position();
+    return behind_all ? outstanding_.back() : Ref<Marker>();
+}
+
+void Stream::close_when_drained() {
+    Ref<Marker> end = mark_end();
+    auto* task = new CloseTask(Ref<Stream>(this));
+    if (end && end->when_ended(task)) return;
+    delete task;
+    finish_polled();
+}
+
+void Stream::finish_polled() {
+    device_stream_->finish();
+    drained();
+}
+
+void Stream::forget(Marker& marker) {
+    device_stream_->forget(marker);
+}
+
+}  // namespace eventide

@@ -1,0 +1,124 @@
+"""The base of devices written in Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from eventide.errors import DeviceError
+
+if TYPE_CHECKING:
+    from eventide._native import DeviceWork
+    from eventide.backends._capabilities import Capabilities
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class MarkerState(IntEnum):
+    """What ``DeviceBackend.poll`` answers."""
+
+    PENDING = 0
+    DONE = 1
+    FAILED = 2
+
+
+def _default(method: F) -> F:
+    """Mark a method that does nothing, so that the core need not call it."""
+    method.__eventide_default__ = True  # type: ignore[attr-defined]
+    return method
+
+
+class DeviceBackend:
+    """A device in Python: subclass it, then ``eventide.Device.register(MyDevice)``.
+
+    A stream is whatever ``open_stream`` returns, a marker whatever ``make_marker`` returns. The core calls from any
+    thread, and for one stream in its order. ``submit``, ``make_marker``, ``wait`` and ``gate`` only queue; ``flush``,
+    ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. What a
+    method raises is a DeviceError of the call that led there.
+    """
+
+    type: ClassVar[str]
+    """The name of the device type, as in 'sim:0'."""
+
+    def count(self) -> int:
+        """How many devices of this type there are."""
+        return 1
+
+    def capabilities(self, index: int) -> Capabilities:
+        """What the device can do."""
+        raise NotImplementedError(f"{type(self).__name__}.capabilities({index}) is missing")
+
+    def name(self, index: int) -> str:  # noqa: ARG002 - for devices that differ
+        """What the device is, for people."""
+        return (type(self).__doc__ or type(self).__name__).strip().splitlines()[0]
+
+    def open_stream(self, index: int, priority: int) -> object:
+        """Make a stream."""
+        raise NotImplementedError(f"{type(self).__name__}.open_stream({index}, {priority}) is missing")
+
+    @_default
+    def close_stream(self, stream: Any) -> None:
+        """End a stream; everything queued is over."""
+
+    def submit(self, stream: Any, work: DeviceWork) -> None:
+        """Queue work: call ``work.run()`` once, when everything before it in the stream is over."""
+        raise NotImplementedError(f"{type(self).__name__}.submit({stream}, {work}) is missing")
+
+    def make_marker(self, stream: Any, timing: bool) -> object:
+        """Queue a marker: done when everything before it in the stream is over."""
+        raise NotImplementedError(f"{type(self).__name__}.make_marker({stream}, {timing}) is missing")
+
+    def wait(self, stream: Any, marker: Any) -> None:
+        """Make what is queued later in the stream wait for a marker of any stream of this device type."""
+        raise NotImplementedError(f"{type(self).__name__}.wait({stream}, {marker}) is missing")
+
+    @_default
+    def flush(self, stream: Any) -> None:
+        """Something was queued: the place to start it. No lock is held."""
+
+    def poll(self, marker: Any) -> int:
+        """Say whether a marker is pending, done or failed. Never block."""
+        raise NotImplementedError(f"{type(self).__name__}.poll({marker}) is missing")
+
+    @_default
+    def error(self, marker: Any) -> BaseException | None:  # noqa: ARG002 - devices that cannot fail have none
+        """Say what went wrong on the device before a marker, if anything did."""
+        return None
+
+    @_default
+    def join(self, marker: Any, timeout: float) -> None:
+        """Block until a marker has ended, up to so many seconds. Without it the core polls."""
+
+    def completed_at(self, marker: Any) -> int:
+        """When the device passed a marker: ns on its clock."""
+        raise NotImplementedError(f"{type(self).__name__}.completed_at({marker}) is missing")
+
+    @_default
+    def release(self, marker: Any) -> None:
+        """Forget a marker: the core has no more use for it."""
+
+    def gate(self, stream: Any) -> object:
+        """Hold a stream at this point until ``open``; only with the capability of that name."""
+        raise DeviceError(f"{type(self).__name__} cannot hold {stream}: it lacks the capability 'gate'")
+
+    def open(self, token: Any) -> None:
+        """Let a stream go on that ``gate`` holds."""
+        raise DeviceError(f"{type(self).__name__} cannot open {token}: it lacks the capability 'gate'")
+
+    @_default
+    def allocate(self, index: int, nbytes: int) -> int:
+        """Allocate memory and return its address. Without it a device uses the host's."""
+        raise DeviceError(f"{type(self).__name__} cannot allocate {nbytes} bytes on {index}")
+
+    @_default
+    def free(self, index: int, address: int, nbytes: int) -> None:
+        """Free memory of ``allocate``."""
+
+    def now(self, index: int) -> int:  # noqa: ARG002 - for devices with a clock each
+        """The time of the device: ns on its clock."""
+        return time.monotonic_ns()
+
+
+DeviceBackend.__module__ = MarkerState.__module__ = "eventide.backends"
