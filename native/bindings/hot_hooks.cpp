@@ -127,10 +127,11 @@ int make_arguments(const HookRecord& r, PyObject** out) {
 void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
     HookState& state = states[unsigned(hook)];
     Snapshot* s = state.current;
-    if (!s || in_callback) return;
+    bool& busy = in_callback;
+    if (!s || busy) return;
     ++s->users;
     ++state.fired;
-    in_callback = true;
+    busy = true;
     PyObject* made[5] = {};
     int made_count = 0;
     PyObject* record = nullptr;
@@ -153,7 +154,7 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
         }
         Py_XDECREF(result);
     }
-    in_callback = false;
+    busy = false;
     for (int i = 0; i < made_count; ++i) Py_XDECREF(made[i]);  // numbers, texts and tuples of them: no code runs
     if (record) {
         PyObject *kind, *value, *trace;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,8 @@ from tests.reference.order import missing, predecessors, violation
 from tests.reference.stream_model import State, Work
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from tests.reference.stream_model import Marker, Model, Queue
 
 
@@ -35,6 +38,26 @@ def _queued(queue: Queue) -> list[Work]:
     return [entry for entry in queue.entries[queue.head :] if isinstance(entry, Work) and not entry.running]
 
 
+def _awaiting(subject: Awaitable[object]) -> Background[object]:
+    """`await subject` on a thread with an event loop; returns once the coroutine stands in the await, or is over."""
+    bound = threading.Event()
+
+    async def wait() -> object:
+        asyncio.get_running_loop().call_soon(bound.set)  # the loop gets to it when this coroutine first gives way
+        async with asyncio.timeout(LIMIT):
+            return await subject
+
+    def run() -> object:
+        try:
+            return asyncio.run(wait())
+        finally:
+            bound.set()
+
+    call = Background(run)
+    assert bound.wait(LIMIT)
+    return call
+
+
 class SettledWorld(World):
     """A World that can wait for quiet and then compare everything."""
 
@@ -45,26 +68,24 @@ class SettledWorld(World):
 
     # --- blocking calls on threads of their own ----------------------------------------------------------------
 
-    def block_on_event(self, event: int) -> None:
-        """synchronize() on a thread, bound to the version recorded now, which a closed gate holds back."""
-        marker = self.model.marker_of(event)
+    def block_on_event(self, event: int, *, awaiting: bool) -> None:
+        """On a thread, bound to the version recorded now, which a closed gate holds back."""
+        marker, real = self.model.marker_of(event), self.events[event]
         if marker is not None and self.model.may_query(event) == {False}:
-            call = blocked_in(lambda: self.events[event].synchronize(LIMIT))
+            call = _awaiting(real) if awaiting else blocked_in(lambda: real.synchronize(LIMIT))
             self.blocked.append(Blocked("event", marker.node, call))
 
-    def block_on_stream(self, stream: int) -> None:
+    def block_on_stream(self, stream: int, *, awaiting: bool) -> None:
+        """On a thread, while a closed gate holds the stream back."""
+        real = self.streams[stream]
         if self.model.may_query_stream(stream) == {False}:
-            call = blocked_in(lambda: self.streams[stream].synchronize(LIMIT))
+            call = _awaiting(real) if awaiting else blocked_in(lambda: real.synchronize(LIMIT))
             self.blocked.append(Blocked("stream", stream, call))
 
     def block_on_future(self, node: int, *, awaiting: bool) -> None:
-        """result() or `await` on a thread; it ends with what the Future ends with."""
+        """It ends with what the Future ends with."""
         future = self.futures[node]
-
-        async def await_it() -> object:
-            return await asyncio.wait_for(future, LIMIT)
-
-        call = Background(lambda: asyncio.run(await_it()) if awaiting else future.result(LIMIT))
+        call = _awaiting(future) if awaiting else Background(lambda: future.result(LIMIT))
         self.blocked.append(Blocked("future", node, call))
 
     def is_synchronizing(self, stream: int) -> bool:

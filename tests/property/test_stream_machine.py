@@ -137,26 +137,27 @@ class StreamMachine(RuleBasedStateMachine):
 
     # --- the host waits ----------------------------------------------------------------------------------------
 
-    @rule(kind=st.sampled_from(["event", "stream", "stream", "future", "await"]), which=index)
-    def block(self, kind: str, which: int) -> None:
+    @rule(kind=st.sampled_from(["event", "stream", "future"]), which=index, awaiting=seldom)
+    def block(self, kind: str, which: int, awaiting: bool) -> None:
         node, open_streams = self._work(which), self._open_streams()
         if not GATES or len(self.world.blocked) >= MOST:
             return
         if kind == "event":
-            self._step(lambda: self.world.block_on_event(which % len(self.world.events)))
+            self._step(lambda: self.world.block_on_event(which % len(self.world.events), awaiting=awaiting))
         elif kind == "stream" and open_streams:
-            self._step(lambda: self.world.block_on_stream(open_streams[which % len(open_streams)]))
+            stream = open_streams[which % len(open_streams)]
+            self._step(lambda: self.world.block_on_stream(stream, awaiting=awaiting))
         elif node is not None:
-            self._step(lambda: self.world.block_on_future(node, awaiting=kind == "await"))
+            self._step(lambda: self.world.block_on_future(node, awaiting=awaiting))
 
-    @rule(which=index, threads=st.integers(2, 3))
-    def share_an_error(self, which: int, threads: int) -> None:
+    @rule(which=index, ways=st.lists(flag, min_size=2, max_size=3))
+    def share_an_error(self, which: int, ways: list[bool]) -> None:
         """An error reaches every thread that is in synchronize of the stream when it comes."""
         stream = self._stream(which)
         if GATES and len(self.world.blocked) < MOST and stream is not None:
             self._step(lambda: self.world.submit(stream, gated=True, raises=True))
-            for _ in range(threads):
-                self._step(lambda: self.world.block_on_stream(stream))
+            for awaiting in ways:
+                self._step(lambda awaiting=awaiting: self.world.block_on_stream(stream, awaiting=awaiting))  # type: ignore[misc]
             self.open_gates([len(self.world.model.closed_gates) - 1])
             self.settle()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Literal
 
 from tests.reference.stream_model import Model, State
@@ -71,7 +70,7 @@ def reachable_orders(model: Model) -> set[tuple[int, ...]]:
         current, order = stack.pop()
         stuck = True
         for stream in range(len(current.streams)):
-            later = copy.deepcopy(current)
+            later = current.copy()
             if later.step(stream):
                 stuck = False
                 stack.append((later, order + tuple(sorted(_ran(later) - _ran(current)))))

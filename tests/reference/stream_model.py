@@ -205,9 +205,24 @@ class Model:
 
     def furthest(self) -> Model:
         """A copy in which everything has happened that may have happened."""
-        later = copy.deepcopy(self)
+        later = self.copy()
         later.settle(eager=True)
         return later
+
+    def copy(self) -> Model:
+        """An independent model; its queues hold only what has not been passed."""
+        other = copy.copy(self)
+        other.events = [list(versions) for versions in self.events]
+        other.works = {node: copy.copy(work) for node, work in self.works.items()}
+        other.markers = {node: copy.copy(marker) for node, marker in self.markers.items()}
+        other.closed_gates = set(self.closed_gates)
+        nodes: dict[int, Work | Marker] = {**other.works, **other.markers}
+        other.streams = [copy.copy(queue) for queue in self.streams]
+        for queue in other.streams:
+            left = queue.entries[queue.head :]
+            queue.entries = [entry if isinstance(entry, Wait) else nodes[entry.node] for entry in left]
+            queue.head = 0
+        return other
 
     def step(self, stream: int, *, eager: bool = False) -> bool:
         """Pass one entry of the stream if it can be passed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,7 +87,7 @@ def test_every_order_that_can_happen_is_a_linear_extension_and_the_other_way_rou
             model.record(argument, stream)
         else:
             model.wait(argument, stream)
-    orders = reachable_orders(copy.deepcopy(model))
+    orders = reachable_orders(model.copy())
     model.settle()
     ran = frozenset(node for node, work in model.works.items() if work.state in {State.DONE, State.FAILED})
     before = predecessors(model)

@@ -163,6 +163,29 @@ def test_every_verb_of_a_closed_stream_says_so() -> None:
         model.synchronize(stream)
 
 
+def test_a_copy_goes_its_own_way() -> None:
+    model = Model()
+    a, b, event = model.stream(), model.stream(), model.event()
+    gate = model.gate()
+    held = model.submit(a, gate=gate)
+    model.record(event, a)
+    model.wait(event, b)
+    behind = model.submit(b, raises=True)
+    model.settle()
+    other = model.copy()
+    other.open(gate)
+    other.record(event, b)
+    other.settle()
+    assert [other.works[node].state for node in (held, behind)] == [State.DONE, State.FAILED]
+    assert other.poisoned() == {b: behind}
+    assert [model.works[node].state for node in (held, behind)] == [State.PENDING, State.PENDING]
+    assert model.works[held].running
+    assert model.poisoned() == {}
+    assert len(model.events[event]) == 1
+    model.settle()
+    assert model.may_query(event) == {False}
+
+
 def test_the_pool_is_a_stack() -> None:
     pool = Pool()
     a, b = pool.acquire(), pool.acquire()

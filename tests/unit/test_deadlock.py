@@ -184,20 +184,25 @@ def test_an_edge_is_gone_when_its_call_is_over(stream, other):
 
 def test_an_edge_is_gone_when_its_call_timed_out(stream, other, make_gate):
     first, second = make_gate(), make_gate()
-    held = first.hold(other)
+    events: list[et.Event] = []
+
+    def back():
+        first()
+        return error_of(lambda: events[0].synchronize(timeout=TIMEOUT))
 
     def work():
         with pytest.raises(TimeoutError):
-            held.result(timeout=0.001)
+            partner.result(timeout=0.001)
         return second("timed out")
 
+    partner = other.submit(back)
     outcome = stream.submit(work)
-    second.reached()
-    back = other.submit(lambda: error_of(lambda: outcome.result(TIMEOUT)))
-    first.open()
-    second.open()
+    events.append(stream.record_event())
+    second.reached()  # the stream waits for the other one no more
+    with et.hooks.on("event_synchronization", lambda _: second.open()):
+        first.open()
+        assert partner.result(TIMEOUT) is None
     assert outcome.result(TIMEOUT) == "timed out"
-    assert back.result(TIMEOUT) is None
 
 
 def test_query_and_cancel_inside_own_work_block_nobody(stream, gate):

@@ -167,6 +167,22 @@ def test_a_failed_marker_poisons_waiters_even_after_its_stream_healed(stream, ot
     assert root_cause(other.submit(int).exception(TIMEOUT)) is error
 
 
+def test_the_first_of_two_errors_is_the_one_that_is_told(stream, other, make_gate):
+    second, _ = poison(other, make_gate(), Boom("second"))
+    event = other.record_event()
+    eventually(event.query, "the marker fails")
+    gate = make_gate()
+    first = Boom("first")
+    gate.hold(stream, first)
+    stream.wait_event(event)
+    skipped = stream.submit(int)
+    gate.open()
+    assert root_cause(skipped.exception(TIMEOUT)) is first
+    assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is first
+    stream.synchronize(timeout=TIMEOUT)
+    assert failure_of(lambda: other.synchronize(timeout=TIMEOUT)) is second
+
+
 def test_wait_stream_carries_the_failure_over(stream, other, gate):
     error = Boom("over")
     gate.hold(stream, error)

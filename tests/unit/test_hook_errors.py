@@ -64,6 +64,19 @@ def test_a_callback_that_does_device_work_does_not_fire_itself(stream):
     assert calls == [event.event_id]
 
 
+def test_firing_by_hand_inside_a_callback_fires_nothing():
+    calls: list[tuple[int, int]] = []
+    registry = et.hooks.EventRecordCallbacks
+
+    def again(event: int, queue: int) -> None:
+        calls.append((event, queue))
+        registry.fire_callbacks(3, 4)
+
+    with et.hooks.on("event_record", again):
+        registry.fire_callbacks(1, 2)
+    assert calls == [(1, 2)]
+
+
 def test_no_other_python_callback_fires_on_that_thread_meanwhile(stream, make_stream):
     with heard("stream_creation") as created, et.hooks.on("event_record", lambda *_: make_stream()):
         stream.record_event()

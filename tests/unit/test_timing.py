@@ -168,6 +168,15 @@ def test_events_of_two_streams_share_a_clock(stream, other):
     assert start.elapsed_time(end) >= 0
 
 
+def test_a_marker_on_an_idle_stream_has_the_time_of_its_record(stream, other):
+    times = []
+    for target in (other, stream, other):
+        if target is other:
+            other.submit(sum, range(1000))
+        times.append(done(target).completed_at)  # the one in the middle has no work before it
+    assert times == sorted(times)
+
+
 def test_completed_at_makes_the_same_checks(stream, other, gate):
     with pytest.raises(ValueError, match="enable_timing=True"):
         done(other, enable_timing=False).completed_at

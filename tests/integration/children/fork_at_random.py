@@ -31,6 +31,8 @@ class Parent:
     pool: et.EventPool = field(default_factory=lambda: et.EventPool("cpu"))
     futures: list[et.Future] = field(default_factory=list)
     heard: list[int] = field(default_factory=list)
+    event_of_noise: et.Event = field(default_factory=lambda: et.Event("cpu"))
+    rounds: int = 0
     asked: int = 0
 
     def start(self) -> None:
@@ -40,13 +42,26 @@ class Parent:
         self.acquired.record(self.held)
         self.blocked = threading.Thread(target=self.event.synchronize, daemon=True)
         self.blocked.start()
+        self.noise = threading.Thread(target=self._make_noise, daemon=True)
+        self.noise.start()
+
+    def _make_noise(self) -> None:
+        """Calls that let go of the GIL, so that a fork finds them half way."""
+        stream = et.Stream("cpu")
+        while not self.gate.is_set():
+            future = stream.submit(_square, self.rounds)
+            self.event_of_noise.record(stream)
+            self.event_of_noise.synchronize(LIMIT)
+            assert future.done()
+            self.rounds += 1
+        stream.close(LIMIT)
 
     def feed(self) -> None:
         """A little more for every worker, so that all are busy at the next fork."""
         usleep = ctypes.CDLL(None).usleep
         for number in range(50):
             self.futures.append(self.python.submit(_square, len(self.futures)))
-            self.native.submit_native(usleep, 10)
+            self.native.submit_native(usleep, 100)
             if number % 10 == 0:
                 self.asked += 1
                 self.python.record_event().notify(lambda event: self.heard.append(event.event_id))
@@ -57,6 +72,9 @@ class Parent:
         assert self.pending.result(LIMIT) is True
         self.blocked.join(LIMIT)
         assert not self.blocked.is_alive(), "synchronize never came back"
+        self.noise.join(LIMIT)
+        assert not self.noise.is_alive()
+        assert self.event_of_noise.version == self.rounds > 0, "the noise died"
         assert [future.result(LIMIT) for future in self.futures] == [n * n for n in range(len(self.futures))]
         self.native.synchronize(LIMIT)
         deadline = time.monotonic() + LIMIT
@@ -66,7 +84,7 @@ class Parent:
 
 
 def _square(number: int) -> int:
-    return number * number
+    return number * number + 0 * sum(range(2000))  # some 50 us, so that the worker is busy at the fork
 
 
 def check_child(parent: Parent) -> None:
