@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "../core/device.hpp"
+#include "../core/plugin.hpp"
 #include "../core/stream.hpp"
 #include "bind.hpp"
 #include "current.hpp"
@@ -48,6 +49,12 @@ void bind_devices(nb::module_& m) {
             return out;
         },
         nb::arg("device_type"), nb::arg("index"));
+    m.def(
+        "device_load", [](const std::string& path, const std::string& name) { return plugin::load(path, name); },
+        nb::arg("path"), nb::arg("name"), "Loads a device from a shared library; returns its type.");
+    m.def(
+        "device_unregister", [](const std::string& type) { devices::remove(type); }, nb::arg("device_type"),
+        "Makes a device type unknown again; it must have no streams.");
     m.def(
         "device_register",
         [](const std::string& type, nb::object backend) { register_python_device(type, backend.ptr()); },

@@ -8,7 +8,7 @@
 #include "hot_pool.hpp"
 #include "hot_stream.hpp"
 #include "hot_ticket.hpp"
-#include "python_device.hpp"
+#include "python_stream.hpp"
 
 namespace nb = nanobind;
 

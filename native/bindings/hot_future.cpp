@@ -8,33 +8,17 @@
 #include "../core/notifier.hpp"
 #include "../core/poller.hpp"
 #include "../core/wake.hpp"
+#include "future_state.hpp"
 
 namespace eventide::python {
 namespace {
 
-enum : uint32_t { pending = 0, running = 1, cancelled = 2, finished = 3, state_bits = 3 };
-constexpr uint32_t has_condition = 4;  // concurrent.futures looks at it: changes are told under the condition
-constexpr uint32_t has_callbacks = 8;
-constexpr uint32_t has_sleepers = 16;
-
 PyTypeObject* future_class = nullptr;
 PyObject* future_loader = nullptr;
-
-uint32_t state_of(const Future* f) {
-    return f->word.load(std::memory_order_acquire) & state_bits;
-}
-bool is_over(const Future* f) {
-    return state_of(f) >= cancelled;
-}
 
 // A polled device finds out that work is over when it is asked.
 void ask_device(Future* f) {
     if (f->marker && !is_over(f)) (void)f->marker->pending();
-}
-
-// Somebody wants to be told: the device is asked from now on until it is over.
-void keep_asking(Future* f) {
-    if (f->marker && !is_over(f)) poller::watch(Ref<Marker>(f->marker));
 }
 
 class DeliverTask final : public Task {
@@ -201,60 +185,10 @@ PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     return call_at_once(self, callback);
 }
 
-// For _deliver: whether anybody looks through concurrent.futures.
-PyObject* g_watched(PyObject* self, void*) {
-    return PyBool_FromLong(((Future*)self)->condition != nullptr);
-}
-
-// For _deliver: lets concurrent.futures see the state, and hands over the callbacks.
-PyObject* m_settle(PyObject* self, PyObject*) {
-    auto* f = (Future*)self;
-    f->settled = state_of(f);
-    PyObject* callbacks = f->callbacks;
-    f->callbacks = nullptr;
-    return callbacks ? callbacks : PyList_New(0);
-}
-
 PyObject* m_set(PyObject*, PyObject*) {
     return raise(ErrorKind::usage,
                  "a Future of a stream is set by its stream, not from outside; "
                  "use concurrent.futures.Future for one of your own");
-}
-
-PyObject* g_state(PyObject* self, void*) {
-    auto* f = (Future*)self;
-    static const char* const names[] = {"PENDING", "RUNNING", "CANCELLED_AND_NOTIFIED", "FINISHED"};
-    return PyUnicode_InternFromString(names[f->condition ? f->settled : state_of(f)]);
-}
-
-PyObject* g_condition(PyObject* self, void*) {
-    auto* f = (Future*)self;
-    if (!f->condition) {
-        PyObject* threading = PyImport_ImportModule("threading");
-        PyObject* made = threading ? PyObject_CallMethod(threading, "Condition", nullptr) : nullptr;
-        Py_XDECREF(threading);
-        if (!made) return nullptr;
-        if (f->condition) {  // another thread was here while we made one
-            Py_DECREF(made);
-        } else {
-            f->condition = made;
-            f->settled = f->word.fetch_or(has_condition, std::memory_order_acq_rel) & state_bits;
-            keep_asking(f);
-        }
-    }
-    return Py_NewRef(f->condition);
-}
-
-PyObject* g_waiters(PyObject* self, void*) {
-    auto* f = (Future*)self;
-    if (!f->waiters && !(f->waiters = PyList_New(0))) return nullptr;
-    return Py_NewRef(f->waiters);
-}
-
-PyObject* g_callbacks(PyObject* self, void*) {
-    auto* f = (Future*)self;
-    if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
-    return Py_NewRef(f->callbacks);
 }
 
 PyObject* g_result(PyObject* self, void*) {
@@ -321,18 +255,18 @@ PyMethodDef methods[] = {
     {"set_result", (PyCFunction)(void (*)(void))m_set, METH_VARARGS, "set_result($self, result)\n--\n\nRefused."},
     {"set_exception", (PyCFunction)(void (*)(void))m_set, METH_VARARGS,
      "set_exception($self, exception)\n--\n\nRefused."},
-    {"_settle", m_settle, METH_NOARGS, "_settle($self)\n--\n\n"},
+    {"_settle", future_settle, METH_NOARGS, "_settle($self)\n--\n\n"},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef getset[] = {
-    {"_state", g_state, nullptr, nullptr, nullptr},
-    {"_condition", g_condition, nullptr, nullptr, nullptr},
-    {"_waiters", g_waiters, nullptr, nullptr, nullptr},
-    {"_done_callbacks", g_callbacks, nullptr, nullptr, nullptr},
+    {"_state", future_state_name, nullptr, nullptr, nullptr},
+    {"_condition", future_condition, nullptr, nullptr, nullptr},
+    {"_waiters", future_waiters, nullptr, nullptr, nullptr},
+    {"_done_callbacks", future_callbacks, nullptr, nullptr, nullptr},
     {"_result", g_result, nullptr, nullptr, nullptr},
     {"_exception", g_exception, nullptr, nullptr, nullptr},
-    {"_watched", g_watched, nullptr, nullptr, nullptr},
+    {"_watched", future_watched, nullptr, nullptr, nullptr},
     {"work_id", g_work_id, nullptr, "The id of the work in the hooks.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

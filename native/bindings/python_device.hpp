@@ -1,11 +1,11 @@
-// A device written in Python: the core's table over the bound methods of a DeviceBackend, looked up once.
+// Devices written in Python. Their methods are looked up once.
 #pragma once
+
+#include <string>
 
 #include "python.hpp"
 
 namespace eventide::python {
-
-PyTypeObject* make_device_work_type();
 
 // Registers the backend under that name for the life of the process. Throws Error.
 void register_python_device(const std::string& type, PyObject* backend);

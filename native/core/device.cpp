@@ -6,6 +6,7 @@
 
 #include "cpu.hpp"
 #include "error.hpp"
+#include "streams.hpp"
 
 namespace eventide::devices {
 namespace {
@@ -15,13 +16,14 @@ namespace {
 struct Registry {
     std::mutex adding;
     std::array<std::unique_ptr<Device>, 256> slots;
+    std::array<std::atomic<bool>, 256> removed{};
     std::atomic<int16_t> count{0};
 
     void add(std::unique_ptr<Device> device) {
         std::lock_guard lock(adding);
         const int16_t n = count.load(std::memory_order_relaxed);
         for (int16_t i = 0; i < n; ++i)
-            if (slots[size_t(i)]->type() == device->type())
+            if (!removed[size_t(i)] && slots[size_t(i)]->type() == device->type())
                 throw Error(ErrorKind::value, "a device type named '" + device->type() + "' is registered already");
         if (size_t(n) == slots.size())
             throw Error(ErrorKind::device, "no more than 256 device types can be registered");
@@ -46,6 +48,16 @@ void add(std::unique_ptr<Device> device) {
     registry().add(std::move(device));
 }
 
+void remove(const std::string& type) {
+    Device* device = find(type);
+    if (!device) throw Error(ErrorKind::value, "there is no device type '" + type + "'");
+    for (const Ref<Stream>& s : streams::all())
+        if (&s->device == device)
+            throw Error(ErrorKind::device, "device type '" + type + "' is in use by " + s->describe() +
+                                               "; close and drop its streams first");
+    registry().removed[size_t(device->number)].store(true, std::memory_order_relaxed);
+}
+
 Device* find(const std::string& type) noexcept {
     for (Device* d : all())
         if (d->type() == type) return d;
@@ -59,7 +71,8 @@ Device& at(int16_t number) {
 std::vector<Device*> all() {
     Registry& r = registry();
     std::vector<Device*> out;
-    for (int16_t i = 0; i < r.count.load(std::memory_order_acquire); ++i) out.push_back(r.slots[size_t(i)].get());
+    for (int16_t i = 0; i < r.count.load(std::memory_order_acquire); ++i)
+        if (!r.removed[size_t(i)].load(std::memory_order_relaxed)) out.push_back(r.slots[size_t(i)].get());
     return out;
 }
 

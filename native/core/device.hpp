@@ -82,6 +82,9 @@ namespace devices {
 
 // Registers a device type for the life of the process. Throws Error (value) if the name is taken.
 void add(std::unique_ptr<Device> device);
+// Makes a type unknown again. Its number stays taken, and a library stays loaded: somebody may still hold an event of
+// it. Throws Error (value: there is no such type; device: it has streams).
+void remove(const std::string& type);
 // nullptr if there is none of that name.
 Device* find(const std::string& type) noexcept;
 Device& at(int16_t number);

@@ -121,8 +121,17 @@ uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind) {
         throw;
     }
     if (behind) *behind = marker;
-    device_stream_->flush();
+    flush_device();
     return p;
+}
+
+// What is queued is queued: a device that cannot flush fails what comes after, not the verb.
+void Stream::flush_device() {
+    try {
+        device_stream_->flush();
+    } catch (const Error& e) {
+        poison(Ref<Failure>(new Failure(e.what())));
+    }
 }
 
 void Stream::tell_marker(Marker& marker) {
@@ -149,7 +158,7 @@ Ref<Marker> Stream::record(bool timing, uint64_t event) {
             return true;
         },
         [&] { tell_marker(*marker); });
-    device_stream_->flush();
+    flush_device();
     return marker;
 }
 
@@ -164,7 +173,7 @@ void Stream::wait(Marker& marker) {
             return true;
         },
         [&] { device_stream_->wait(marker, p); });
-    if (queued) device_stream_->flush();
+    if (queued) flush_device();
 }
 
 // The window between "its Future is done" and "its position is completed" is some nanoseconds wide; whoever looks into
@@ -192,7 +201,7 @@ void Stream::close() noexcept {
     if (polled_)
         close_when_drained();
     else
-        device_stream_->flush();
+        flush_device();
 }
 
 void Stream::announce_deletion() {
@@ -230,7 +239,7 @@ Ref<Marker> Stream::mark_end(bool sync, Ref<Failure>* healed) {
             return true;
         },
         [&] { tell_marker(*marker); });
-    if (queued) device_stream_->flush();
+    if (queued) flush_device();
     return marker;
 }
 

@@ -138,6 +138,7 @@ class Stream final : public RefCounted {
     bool in_order(Prepare prepare, Tell tell);
     Ref<Marker> take_marker_locked(uint64_t event, bool timing);
     void tell_marker(Marker& marker);
+    void flush_device();
     void drop_outstanding(Marker& marker);
     void start_work();
     void end_work(Work& work, const HookRecord& record);

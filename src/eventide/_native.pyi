@@ -240,6 +240,22 @@ class Ticket:
     def abandon(self) -> None:
         """Nobody waits any more; no error is lost by that."""
 
+class DeviceWork:
+    """Work, as a device sees it."""
+
+    def run(self) -> None:
+        """
+        Runs the work, once, on this thread. Never raises what the work raises.
+        """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def duration(self) -> float | None:
+        """The seconds it declares to take, or None."""
+
 def set_classes(load_future: object, event: object, work: object) -> None:
     """
     The Python classes that native code makes instances of; that of Future is fetched when first needed.
@@ -316,6 +332,15 @@ def device_types() -> list[tuple[str, int]]:
     """(type, count) of every registered device type."""
 
 def device_capabilities(device_type: str, index: int) -> dict[str, Any]: ...
+
+def device_load(path: str, name: str) -> str:
+    """Loads a device from a shared library; returns its type."""
+
+def device_unregister(device_type: str) -> None:
+    """Makes a device type unknown again; it must have no streams."""
+
+def device_register(device_type: str, backend: object) -> None:
+    """Registers a DeviceBackend for the life of the process."""
 
 def device_description(device_type: str, index: int) -> str: ...
 

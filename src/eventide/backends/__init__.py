@@ -2,6 +2,7 @@
 
 from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState
+from eventide.backends._build import build_library, include_path
 from eventide.backends._capabilities import Capabilities
 
-__all__ = ["Capabilities", "DeviceBackend", "DeviceWork", "MarkerState"]
+__all__ = ["Capabilities", "DeviceBackend", "DeviceWork", "MarkerState", "build_library", "include_path"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import os
 from typing import TYPE_CHECKING
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eventide.backends import Capabilities, DeviceBackend
 
 __all__ = ["Device", "as_device", "devices"]
@@ -56,6 +59,43 @@ class Device:
             raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
         _native.device_register(kind, made)
         return Device(kind)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], name: str | None = None) -> Device:
+        """Load a device from a shared library (see eventide/device.h), for the life of the process."""
+        from pathlib import Path  # not for every import
+
+        given = Path(path)  # one that is not there may be on the loader's search path
+        found = given.resolve() if given.exists() else given
+        return Device(_native.device_load(str(found), name or ""))
+
+    @staticmethod
+    def build(
+        name: str,
+        sources: Sequence[str | os.PathLike[str]],
+        *,
+        include_paths: Sequence[str | os.PathLike[str]] = (),
+        build_directory: str | os.PathLike[str] | None = None,
+        extra_flags: Sequence[str] = (),
+        verbose: bool = False,
+    ) -> Device:
+        """Compile a device from C++ sources and load it as device type `name`."""
+        from eventide.backends import build_library
+
+        library = build_library(
+            name,
+            sources,
+            include_paths=include_paths,
+            build_directory=build_directory,
+            extra_flags=extra_flags,
+            verbose=verbose,
+        )
+        return Device.load(library, name)
+
+    @staticmethod
+    def unregister(name: str) -> None:
+        """Make a device type unknown again; it must have no streams."""
+        _native.device_unregister(name)
 
     @property
     def type(self) -> str:

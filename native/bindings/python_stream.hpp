@@ -1,0 +1,37 @@
+// Streams of devices written in Python: the core's table over the bound methods of a DeviceBackend.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../core/device.hpp"
+#include "python.hpp"
+
+namespace eventide::python {
+
+// The bound methods of a backend, for the life of the process.
+struct Methods {
+    PyObject *open_stream, *close_stream, *submit, *make_marker, *wait, *flush, *poll, *error, *join, *completed_at,
+        *release, *gate, *open, *allocate, *free, *now, *count, *capabilities, *name;
+    bool flushes, releases, allocates, joins;
+};
+
+// The current exception as a text; cleared.
+std::string take_error();
+
+// The GIL for a call into the backend. Explicit, not a guard: see python.hpp.
+struct Call {
+    int how = take_gil();
+    PyObject* operator()(PyObject* method, std::initializer_list<PyObject*> args) const {
+        return PyObject_Vectorcall(method, args.begin(), args.size(), nullptr);
+    }
+    void end() const { give_gil(how); }
+};
+
+// Takes over the reference to the backend's handle. `methods` and `type` must outlive the stream.
+std::unique_ptr<DeviceStream> make_python_stream(Stream& stream, const Methods& methods, const std::string& type,
+                                                 PyObject* handle);
+
+PyTypeObject* make_device_work_type();
+
+}  // namespace eventide::python

@@ -1,0 +1,305 @@
+#include "plugin.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "broken_marker.hpp"
+#include "clock.hpp"
+#include "device.hpp"
+#include "error.hpp"
+#include "eventide/device.h"
+#include "process.hpp"
+#include "stream.hpp"
+#include "thread.hpp"
+
+namespace eventide::plugin {
+namespace {
+
+// What a plug-in calls work: a handle of its own, so that a run too many or too late does nothing.
+struct Handle {
+    std::atomic<Work*> work;
+    Stream* stream;
+};
+
+Handle* as_handle(eventide_work* work) {
+    return reinterpret_cast<Handle*>(work);
+}
+
+void run_work(eventide_work* given) {
+    Handle* h = as_handle(given);
+    Work* work = h->work.exchange(nullptr);
+    if (!work) return;
+    HostLock* host = work->needs_host_lock() ? HostLock::installed() : nullptr;
+    if (host && process::abandoned.load(std::memory_order_seq_cst)) park_thread();
+    const int how = host ? host->enter() : 0;
+    h->stream->execute(*work);
+    if (host) host->leave(how);
+}
+
+// Asks the work something that may need the host lock.
+template <class F>
+auto ask(eventide_work* given, F f) {
+    HostLock* host = HostLock::installed();
+    const int how = host ? host->enter() : 0;
+    auto answer = f(as_handle(given)->work.load());
+    if (host) host->leave(how);
+    return answer;
+}
+
+void work_name(eventide_work* given, char* buffer, size_t size) {
+    if (!size) return;
+    const std::string name = ask(given, [](Work* w) { return w ? w->name() : std::string(); });
+    const size_t n = std::min(size - 1, name.size());
+    std::memcpy(buffer, name.data(), n);
+    buffer[n] = 0;
+}
+
+double work_duration(eventide_work* given) {
+    return ask(given, [](Work* w) { return w ? w->duration() : -1; });
+}
+
+const eventide_host host_table{EVENTIDE_DEVICE_VERSION, sizeof(eventide_host), run_work, work_name, work_duration};
+
+// A plug-in must not throw. One that does all the same is told about, not passed on.
+template <class F>
+auto call(const eventide_device& d, const char* function, F f) -> decltype(f()) {
+    try {
+        return f();
+    } catch (const std::exception& e) {
+        throw Error(ErrorKind::device, std::string(function) + "() of device '" + d.type + "' threw " + e.what());
+    }
+}
+
+[[noreturn]] void refuse(const eventide_device& d, const char* function) {
+    const char* why = d.last_error ? d.last_error() : nullptr;
+    throw Error(ErrorKind::device,
+                std::string(function) + "() of device '" + d.type + "' failed" + (why ? std::string(": ") + why : ""));
+}
+
+class PluginStream final : public DeviceStream {
+  public:
+    PluginStream(Stream& stream, const eventide_device& d, void* handle) : stream_(stream), d_(d), handle_(handle) {}
+
+    bool polled() const override { return true; }
+
+    void submit(Work& work) override {
+        auto* h = new Handle{&work, &stream_};
+        work.device_data = h;
+        if (call(d_, "submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); }))
+            refuse(d_, "submit");
+    }
+
+    void mark(Marker& marker) override {
+        marker.handle = uint64_t(call(d_, "make_marker", [&] { return d_.make_marker(handle_, marker.timing()); }));
+        if (!marker.handle) refuse(d_, "make_marker");
+    }
+
+    void wait(Marker& marker, uint64_t) override {
+        if (&marker.stream().device == &stream_.device) {
+            if (call(d_, "wait", [&] { return d_.wait(handle_, reinterpret_cast<void*>(marker.handle)); }))
+                refuse(d_, "wait");
+        } else {
+            bridge(marker);
+        }
+    }
+
+    void flush() override {
+        if (d_.flush) call(d_, "flush", [&] { d_.flush(handle_); });
+    }
+
+    MarkerState poll(Marker& marker) override {
+        if (broken_.has(marker)) return MarkerState::failed;
+        try {
+            const int state = call(d_, "poll", [&] { return d_.poll(reinterpret_cast<void*>(marker.handle)); });
+            if (state == EVENTIDE_PENDING) return MarkerState::pending;
+            return state == EVENTIDE_DONE ? MarkerState::done : MarkerState::failed;
+        } catch (const Error& e) {
+            broken_.add(marker, e.what());
+            return MarkerState::failed;
+        }
+    }
+
+    void join(Marker& marker, int64_t ns) override {
+        if (!d_.join) {
+            const timespec pause{0, long(std::min<int64_t>(ns, 200'000))};
+            nanosleep(&pause, nullptr);
+            return;
+        }
+        try {
+            call(d_, "join", [&] { d_.join(reinterpret_cast<void*>(marker.handle), ns); });
+        } catch (const Error& e) {
+            broken_.add(marker, e.what());
+        }
+    }
+
+    Ref<Failure> failure(Marker& marker) override {
+        if (Ref<Failure> broken = broken_.take(marker)) return broken;
+        auto* m = reinterpret_cast<void*>(marker.handle);
+        if (d_.poll(m) != EVENTIDE_FAILED) return {};
+        const char* why = d_.error ? d_.error(m) : nullptr;
+        return Ref<Failure>(
+            new Failure("device '" + std::string(d_.type) + "' failed" + (why ? std::string(": ") + why : "")));
+    }
+
+    int64_t completed_at(Marker& marker) override { return d_.completed_at(reinterpret_cast<void*>(marker.handle)); }
+    int64_t now() override { return d_.now ? d_.now(stream_.device_id.index) : now_ns(); }
+
+    void forget(Marker& marker) override {
+        if (marker.handle) d_.release(reinterpret_cast<void*>(marker.handle));
+    }
+    void forget(Work& work) override {
+        auto* h = static_cast<Handle*>(std::exchange(work.device_data, nullptr));
+        // One that never ran may still be in the plug-in's hands: it is left to it, as a handle that does nothing.
+        if (h && !h->work.exchange(nullptr)) delete h;
+    }
+    void finish() override { d_.close_stream(handle_); }
+    uint64_t native_handle() const override { return uint64_t(handle_); }
+
+  private:
+    class OpenGate final : public Task {
+      public:
+        OpenGate(const eventide_device& d, void* token) : d_(d), token_(token) {}
+        void run() override { d_.open_gate(token_); }
+        bool needs_host_lock() const override { return false; }
+
+      private:
+        const eventide_device& d_;
+        void* const token_;
+    };
+
+    // A marker of another device type: the host holds this stream until it has ended.
+    void bridge(Marker& marker) {
+        void* token = call(d_, "gate", [&] { return d_.gate(handle_); });
+        if (!token) refuse(d_, "gate");
+        auto* task = new OpenGate(d_, token);
+        if (marker.when_ended(task)) return;
+        task->run();
+        delete task;
+    }
+
+    Stream& stream_;
+    const eventide_device& d_;
+    void* const handle_;
+    BrokenMarkers broken_;
+};
+
+class PluginDevice final : public Device {
+  public:
+    PluginDevice(const eventide_device& d, std::string type, std::string path)
+        : d_(d), type_(std::move(type)), path_(std::move(path)) {}
+
+    std::string type() const override { return type_; }
+    int count() const override { return d_.count ? d_.count() : 1; }
+    std::string description(int index) const override {
+        const char* text = d_.description ? d_.description(index) : nullptr;
+        return text ? text : path_;
+    }
+    Capabilities capabilities(int index) const override {
+        eventide_capabilities c{};
+        c.size = sizeof c;
+        d_.capabilities(index, &c);
+        return {bool(c.deferred),
+                bool(c.timing),
+                bool(c.join_timeout),
+                bool(c.gate),
+                bool(c.copy),
+                bool(c.host_visible),
+                bool(c.concurrent),
+                bool(c.priorities),
+                bool(c.default_stream_blocks),
+                bool(c.heals),
+                c.clock ? c.clock : "unknown"};
+    }
+    std::unique_ptr<DeviceStream> open_stream(Stream& stream) override {
+        void* handle =
+            call(d_, "open_stream", [&] { return d_.open_stream(stream.options.index, stream.options.priority); });
+        if (!handle) refuse(d_, "open_stream");
+        return std::make_unique<PluginStream>(stream, d_, handle);
+    }
+    void* allocate(int index, size_t bytes) override {
+        return d_.allocate ? d_.allocate(index, bytes) : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    }
+    void free(int index, void* memory, size_t bytes) override {
+        d_.allocate ? d_.free(index, memory, bytes) : std::free(memory);
+    }
+
+  private:
+    const eventide_device& d_;
+    const std::string type_;
+    const std::string path_;
+};
+
+// What is missing in the table, by name; "" if nothing is.
+std::string missing(const eventide_device& d) {
+    const struct {
+        const char* name;
+        bool there;
+    } needed[] = {
+        {"capabilities", d.capabilities != nullptr},
+        {"open_stream", d.open_stream != nullptr},
+        {"close_stream", d.close_stream != nullptr},
+        {"submit", d.submit != nullptr},
+        {"make_marker", d.make_marker != nullptr},
+        {"wait", d.wait != nullptr},
+        {"poll", d.poll != nullptr},
+        {"completed_at", d.completed_at != nullptr},
+        {"release", d.release != nullptr},
+    };
+    for (auto& f : needed)
+        if (!f.there) return f.name;
+    eventide_capabilities c{};
+    c.size = sizeof c;
+    d.capabilities(0, &c);
+    if (c.gate && (!d.gate || !d.open_gate)) return "gate or open_gate (it has the capability 'gate')";
+    if (d.allocate && !d.free) return "free (it has allocate)";
+    return "";
+}
+
+bool is_name(const char* s) {
+    if (!s || !*s || std::isdigit(*s)) return false;
+    for (; *s; ++s)
+        if (!std::isalnum((unsigned char)*s) && *s != '_') return false;
+    return true;
+}
+
+}  // namespace
+
+std::string load(const std::string& path, const std::string& name) {
+    auto fail = [&](const std::string& why) { return Error(ErrorKind::device, path + " " + why); };
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw Error(ErrorKind::device, std::string("cannot load ") + dlerror());
+    // Closed again if it turns out to be no device; a registered one stays for the life of the process.
+    std::unique_ptr<void, int (*)(void*)> guard(library, dlclose);
+    auto entry = reinterpret_cast<eventide_device_entry_function>(dlsym(library, "eventide_device_entry"));
+    if (!entry) throw fail("is no Eventide device: it does not export eventide_device_entry");
+    const eventide_device* d;
+    try {
+        d = entry(&host_table);
+    } catch (const std::exception& e) {
+        throw fail(std::string("threw from eventide_device_entry: ") + e.what());
+    }
+    if (!d) throw fail("says that it cannot run here (eventide_device_entry returned null)");
+    if (d->version != EVENTIDE_DEVICE_VERSION)
+        throw fail("was built for version " + std::to_string(d->version) +
+                   " of eventide/device.h, this Eventide has version " + std::to_string(EVENTIDE_DEVICE_VERSION) +
+                   "; build it again with the header of this version");
+    if (d->size != sizeof(eventide_device))
+        throw fail("has a table of " + std::to_string(d->size) + " bytes, not " +
+                   std::to_string(sizeof(eventide_device)) +
+                   "; set its member size to sizeof(eventide_device) and build it with the header of this version");
+    if (!is_name(d->type)) throw fail("has no device type: a name of letters, digits and _ is needed");
+    if (const std::string m = missing(*d); !m.empty()) throw fail("lacks the function " + m);
+    const std::string type = name.empty() ? d->type : name;
+    auto device = std::make_unique<PluginDevice>(*d, type, path);
+    if (!device->capabilities(0).deferred)
+        throw fail("is not deferred: devices that run work inside submit cannot be loaded yet");
+    devices::add(std::move(device));
+    guard.release();
+    return type;
+}
+
+}  // namespace eventide::plugin

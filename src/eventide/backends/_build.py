@@ -1,0 +1,79 @@
+"""Compiling a device from C++ sources. One call of the compiler, no cache; what it says is shown whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eventide.errors import DeviceError, UsageTypeError, UsageValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    StrPath = str | os.PathLike[str]
+
+
+def include_path() -> str:
+    """The folder with ``eventide/device.h``: in the wheel beside the package, else in the source tree."""
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "include", package.parents[1] / "native" / "include")
+    for place in places:
+        if (place / "eventide" / "device.h").is_file():
+            return str(place)
+    raise DeviceError(f"eventide/device.h is in none of {', '.join(map(str, places))}; install eventide again")
+
+
+def build_library(
+    name: str,
+    sources: Sequence[StrPath],
+    *,
+    include_paths: Sequence[StrPath] = (),
+    build_directory: StrPath | None = None,
+    extra_flags: Sequence[str] = (),
+    verbose: bool = False,
+) -> str:
+    """Compile sources into ``lib<name>.so`` in the build directory (a new temporary one by default); returns its path.
+
+    Paths go to the compiler as they are, one argument each: spaces and quotes in them mean nothing special. The
+    compiler is $CXX, or c++, or g++, or clang++.
+    """
+    if isinstance(sources, str | os.PathLike) or isinstance(include_paths, str | os.PathLike):
+        raise UsageTypeError("sources and include_paths are lists of paths, not one path")
+    if not name.isidentifier():
+        raise UsageValueError(f"the name of a device is an identifier such as 'mine', not {name!r}")
+    files = [Path(source).resolve() for source in sources]
+    if not files or not all(file.is_file() for file in files):
+        lost = ", ".join(str(file) for file in files if not file.is_file()) or "none were given"
+        raise UsageValueError(f"the sources of device {name!r} are not all there: {lost}")
+    folder = Path(build_directory) if build_directory is not None else Path(tempfile.mkdtemp(prefix="eventide-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder.resolve() / f"lib{name}.so"
+    includes = [f"-I{Path(path).resolve()}" for path in (*include_paths, include_path())]
+    command = [
+        _compiler(),
+        *("-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread"),
+        *includes,
+        *map(str, files),
+        *extra_flags,
+        *("-o", str(library)),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - what the caller wants
+    if ended.returncode:
+        shown = f"{ended.stdout}{ended.stderr}".strip()
+        raise DeviceError(f"compiling device {name!r} failed with code {ended.returncode}: {command}\n{shown}")
+    if verbose:
+        sys.stderr.write(f"{command}\n{ended.stdout}{ended.stderr}")
+    return str(library)
+
+
+def _compiler() -> str:
+    for name in (os.environ.get("CXX"), "c++", "g++", "clang++"):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    raise DeviceError("there is no C++ compiler: install g++ or clang++, or name one in the environment variable CXX")
