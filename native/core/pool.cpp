@@ -44,11 +44,15 @@ EventPool::Lease EventPool::find(uint64_t id) {
                                       " is not in use in this pool; acquire() or acquire_id() gives one that is");
 }
 
+// Out of the table first: from then on nobody can find the event by its id and record it while it goes back.
 bool EventPool::give_back(Event& event, uint64_t lease) {
     Ref<Event> keep(&event);
-    if (!event.retire(lease)) return false;
+    {
+        std::lock_guard lock(m_);
+        if (event.lease() != lease || !in_use_.erase(event.id)) return false;
+    }
+    event.retire(lease);
     std::lock_guard lock(m_);
-    if (!in_use_.erase(event.id)) return false;
     free_.push_back(std::move(keep));
     return true;
 }

@@ -185,7 +185,7 @@ def _check_call(call: Callable[[], object], cause: int | None, nodes: dict[int, 
         assert cause is None, f"nothing raised, expected the error of work {cause}"
 
 
-@examples(120)
+@examples(200)
 @given(programs)
 def test_what_free_threads_did_can_be_explained(program: list[list[tuple[str, int, int]]]) -> None:
     ear = Ear()

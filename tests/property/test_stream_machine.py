@@ -190,4 +190,4 @@ class StreamMachine(RuleBasedStateMachine):
 
 
 TestStreamMachine = StreamMachine.TestCase
-TestStreamMachine.settings = examples(250)
+TestStreamMachine.settings = examples(400)
