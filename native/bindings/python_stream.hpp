@@ -19,13 +19,21 @@ struct Methods {
 // The current exception as a text; cleared.
 std::string take_error();
 
-// The GIL for a call into the backend. Explicit, not a guard: see python.hpp.
+// A call into the backend: takes the GIL, and puts aside an exception that is on its way to the user. Explicit, not a
+// guard: see python.hpp.
 struct Call {
-    int how = take_gil();
+    Call() : how(take_gil()) { PyErr_Fetch(&kind, &value, &trace); }
     PyObject* operator()(PyObject* method, std::initializer_list<PyObject*> args) const {
         return PyObject_Vectorcall(method, args.begin(), args.size(), nullptr);
     }
-    void end() const { give_gil(how); }
+    // What the backend raised has been dealt with by now.
+    void end() const {
+        PyErr_Restore(kind, value, trace);
+        give_gil(how);
+    }
+
+    int how;
+    PyObject *kind, *value, *trace;
 };
 
 // Takes over the reference to the backend's handle. `methods` and `type` must outlive the stream.

@@ -147,7 +147,7 @@ class Stream final : public RefCounted {
     void advance(uint64_t position);
     void execute_polled(Work& work);
     void finish_work(Work& work, int64_t end);
-    void settle_waits(uint64_t before);
+    void ask_about_waits(uint64_t before);
     void settle_waits_locked(uint64_t before);
     Ref<Marker> first_marker() const;
     Ref<Marker> last_marker() const;

@@ -45,6 +45,7 @@ bool Stream::join(Marker& marker, int64_t ns) {
 
 // Everything up to `position` is over on the device: passes the markers, in order, and with them the work before each.
 void Stream::advance(uint64_t position) {
+    ask_about_waits(position);
     std::lock_guard settling(settle_);
     for (;;) {
         Ref<Marker> marker;
@@ -74,25 +75,27 @@ void Stream::settle_waits_locked(uint64_t before) {
 }
 
 void Stream::execute_polled(Work& work) {
-    advance(work.position - 1);
-    settle_waits(work.position);
+    advance(work.position);
+    {
+        std::lock_guard lock(m_);
+        settle_waits_locked(work.position);
+    }
     start_work();
     work.start_ns = device_stream_->now();
     int64_t host_start = 0, host_end = 0;
     work.outcome = run_work(work, host_start, host_end);
 }
 
-// A wait of this stream may be over on the device while nobody has asked about its marker yet.
-void Stream::settle_waits(uint64_t before) {
+// The device is past these waits, but nobody may have asked about their markers yet. In order, so that the streams they
+// belong to, which may wait for this one, have little left to ask; and before settle_ is taken, for the same reason.
+void Stream::ask_about_waits(uint64_t before) {
     std::vector<Ref<Marker>> over;
     {
         std::lock_guard lock(m_);
         for (auto& wait : waits_)
-            if (wait.position < before) over.push_back(wait.marker);
+            if (wait.position < before && wait.marker->state() == MarkerState::pending) over.push_back(wait.marker);
     }
     for (auto& marker : over) (void)marker->pending();
-    std::lock_guard lock(m_);
-    settle_waits_locked(before);
 }
 
 void Stream::finish_work(Work& work, int64_t end) {

@@ -13,7 +13,7 @@ CAPABILITIES = et.Device(DEVICE).capabilities
 
 # Work can be held at a gate only where it runs on threads of the device's own: on `sim` and on immediate devices fn
 # runs inside a call of the host, which would then stand at the gate itself. There every gate is made open.
-GATES = et.Device(DEVICE).type == "cpu"
+GATES = CAPABILITIES.concurrent
 
 LIMIT = 10.0  # seconds; nothing here takes one, so whoever reaches it is stuck
 BLINK = 0.002  # seconds; the timeout of a call that must time out, since a gate is closed
