@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "../core/broken_marker.hpp"
 #include "../core/stream.hpp"
 
 namespace eventide::python {
@@ -103,14 +102,15 @@ class PythonStream final : public DeviceStream {
     }
 
     MarkerState poll(Marker& marker) override {
-        if (broken_.has(marker)) return MarkerState::failed;
         Call call;
         PyObject* r = call(m_.poll, {(PyObject*)marker.handle});
         const long state = r ? PyLong_AsLong(r) : -1;
+        const bool sane = state >= 0 && state <= 2 && !PyErr_Occurred();
+        std::string error = sane ? "" : r && !PyErr_Occurred() ? "gave no MarkerState" : "raised " + take_error();
         Py_XDECREF(r);
-        if (PyErr_Occurred() || state < 0 || state > 2) remember(marker, "poll");
         call.end();
-        return state < 0 || state > 2 ? MarkerState::failed : MarkerState(state);
+        if (!sane) throw Error(ErrorKind::device, "poll() of device '" + type_ + "' " + error);
+        return MarkerState(state);
     }
 
     void join(Marker& marker, int64_t ns) override {
@@ -123,13 +123,10 @@ class PythonStream final : public DeviceStream {
         PyObject* seconds = PyFloat_FromDouble(double(ns) * 1e-9);
         PyObject* r = call(m_.join, {(PyObject*)marker.handle, seconds});
         Py_XDECREF(seconds);
-        Py_XDECREF(r);
-        if (PyErr_Occurred()) remember(marker, "join");
-        call.end();
+        finish(call, "join", r);
     }
 
     Ref<Failure> failure(Marker& marker) override {
-        if (Ref<Failure> broken = broken_.take(marker)) return broken;
         Call call;
         Ref<Failure> out;
         PyObject* r = call(m_.error, {(PyObject*)marker.handle});
@@ -163,6 +160,15 @@ class PythonStream final : public DeviceStream {
             call.end();
         }
         drop_later(handle);
+    }
+
+    bool reclaim(Work& work) override {
+        Call call;
+        auto* w = (DeviceWork*)work.device_data;
+        const bool back = w && !w->ran;
+        if (back) w->work = nullptr;
+        call.end();
+        return back;
     }
 
     void forget(Work& work) override {
@@ -203,17 +209,10 @@ class PythonStream final : public DeviceStream {
         return value;
     }
 
-    // poll or join raised: that marker has failed with it.
-    void remember(Marker& marker, const char* method) {
-        std::string text = PyErr_Occurred() ? " raised " + take_error() : " gave no MarkerState";
-        broken_.add(marker, std::string(method) + "() of device '" + type_ + "'" + text);
-    }
-
     Stream& stream_;
     const Methods& m_;
     const std::string& type_;
     PyObject* const handle_;
-    BrokenMarkers broken_;
 };
 
 class OpenTask final : public Task {

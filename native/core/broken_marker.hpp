@@ -1,6 +1,7 @@
-// What a device's poll or join threw, kept for the marker it was asked about: that marker has failed with it.
+// What a device threw when it made a marker or was asked about one: that marker has failed with it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,13 +18,21 @@ class BrokenMarkers {
     void add(const Marker& marker, std::string why) {
         std::lock_guard lock(m_);
         why_.emplace(&marker, std::move(why));
+        any_.store(true, std::memory_order_release);
     }
     bool has(const Marker& marker) const {
+        if (!any_.load(std::memory_order_acquire)) return false;
         std::lock_guard lock(m_);
         return why_.contains(&marker);
     }
+    void erase(const Marker& marker) {
+        if (!any_.load(std::memory_order_acquire)) return;
+        std::lock_guard lock(m_);
+        why_.erase(&marker);
+    }
     // The failure, once; nothing if the marker is not broken.
     Ref<Failure> take(const Marker& marker) {
+        if (!any_.load(std::memory_order_acquire)) return {};
         std::lock_guard lock(m_);
         auto it = why_.find(&marker);
         if (it == why_.end()) return {};
@@ -33,6 +42,7 @@ class BrokenMarkers {
     }
 
   private:
+    std::atomic<bool> any_{false};  // was there ever one: usually not
     mutable std::mutex m_;
     std::map<const Marker*, std::string> why_;
 };

@@ -51,8 +51,9 @@ void add(std::unique_ptr<Device> device) {
 void remove(const std::string& type) {
     Device* device = find(type);
     if (!device) throw Error(ErrorKind::value, "there is no device type '" + type + "'");
+    if (device->number == 0) throw Error(ErrorKind::value, "device type '" + type + "' is always there");
     for (const Ref<Stream>& s : streams::all())
-        if (&s->device == device)
+        if (&s->device == device && !s->closed())
             throw Error(ErrorKind::device, "device type '" + type + "' is in use by " + s->describe() +
                                                "; close and drop its streams first");
     registry().removed[size_t(device->number)].store(true, std::memory_order_relaxed);

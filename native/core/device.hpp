@@ -49,14 +49,16 @@ class DeviceStream {
     // Called after submit, mark and wait without the lock: the place to wake a worker or to flush a driver's queue.
     virtual void flush() {}
     virtual bool polled() const { return false; }
-    // Of polled devices only. poll and join may run work, the others must not, nor block.
+    // Of polled devices only. poll and join may run work, the others must not, nor block. What poll or join throws is
+    // the failure of that marker.
     virtual MarkerState poll(Marker&) { return MarkerState::pending; }
     virtual void join(Marker&, int64_t) {}                // blocks up to that many ns, called without the host lock
     virtual Ref<Failure> failure(Marker&) { return {}; }  // of a failed marker
     virtual int64_t completed_at(Marker&) { return 0; }   // of a marker that has ended
     virtual int64_t now() { return 0; }                   // on the device's clock
+    virtual bool reclaim(Work&) { return true; }          // takes work back; false: its run has begun
     virtual void forget(Marker&) {}                       // the core has no more use for it
-    virtual void forget(Work&) {}
+    virtual void forget(Work&) {}                         // likewise; its run is over or it was reclaimed
 
     // No more calls will come. What is queued still runs; afterwards the device drops its reference to the stream.
     virtual void finish() = 0;

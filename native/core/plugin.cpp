@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 
-#include "broken_marker.hpp"
 #include "clock.hpp"
 #include "device.hpp"
 #include "error.hpp"
@@ -64,99 +63,102 @@ double work_duration(eventide_work* given) {
 
 const eventide_host host_table{EVENTIDE_DEVICE_VERSION, sizeof(eventide_host), run_work, work_name, work_duration};
 
-// A plug-in must not throw. One that does all the same is told about, not passed on.
-template <class F>
-auto call(const eventide_device& d, const char* function, F f) -> decltype(f()) {
-    try {
-        return f();
-    } catch (const std::exception& e) {
-        throw Error(ErrorKind::device, std::string(function) + "() of device '" + d.type + "' threw " + e.what());
-    }
-}
+// The table, and the name it goes by here.
+struct Plugin {
+    const eventide_device& table;
+    const std::string type;
 
-[[noreturn]] void refuse(const eventide_device& d, const char* function) {
-    const char* why = d.last_error ? d.last_error() : nullptr;
-    throw Error(ErrorKind::device,
-                std::string(function) + "() of device '" + d.type + "' failed" + (why ? std::string(": ") + why : ""));
+    // A plug-in must not throw. One that does all the same is told about, not passed on.
+    template <class F>
+    auto call(const char* function, F f) const -> decltype(f()) {
+        try {
+            return f();
+        } catch (const std::exception& e) {
+            throw Error(ErrorKind::device, std::string(function) + "() of device '" + type + "' threw " + e.what());
+        }
+    }
+
+    [[noreturn]] void refuse(const char* function) const {
+        const char* why = table.last_error ? call("last_error", [&] { return table.last_error(); }) : nullptr;
+        throw Error(ErrorKind::device, std::string(function) + "() of device '" + type + "' failed" +
+                                           (why ? std::string(": ") + why : ""));
+    }
+};
+
+void* marker_of(const Marker& marker) {
+    return reinterpret_cast<void*>(marker.handle);
 }
 
 class PluginStream final : public DeviceStream {
   public:
-    PluginStream(Stream& stream, const eventide_device& d, void* handle) : stream_(stream), d_(d), handle_(handle) {}
+    PluginStream(Stream& stream, const Plugin& plugin, void* handle)
+        : stream_(stream), p_(plugin), d_(plugin.table), handle_(handle) {}
 
     bool polled() const override { return true; }
 
     void submit(Work& work) override {
         auto* h = new Handle{&work, &stream_};
         work.device_data = h;
-        if (call(d_, "submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); }))
-            refuse(d_, "submit");
+        if (p_.call("submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); }))
+            p_.refuse("submit");
     }
 
     void mark(Marker& marker) override {
-        marker.handle = uint64_t(call(d_, "make_marker", [&] { return d_.make_marker(handle_, marker.timing()); }));
-        if (!marker.handle) refuse(d_, "make_marker");
+        marker.handle = uint64_t(p_.call("make_marker", [&] { return d_.make_marker(handle_, marker.timing()); }));
+        if (!marker.handle) p_.refuse("make_marker");
     }
 
     void wait(Marker& marker, uint64_t) override {
-        if (&marker.stream().device == &stream_.device) {
-            if (call(d_, "wait", [&] { return d_.wait(handle_, reinterpret_cast<void*>(marker.handle)); }))
-                refuse(d_, "wait");
-        } else {
+        if (&marker.stream().device != &stream_.device)
             bridge(marker);
-        }
+        else if (p_.call("wait", [&] { return d_.wait(handle_, marker_of(marker)); }))
+            p_.refuse("wait");
     }
 
     void flush() override {
-        if (d_.flush) call(d_, "flush", [&] { d_.flush(handle_); });
+        if (d_.flush) p_.call("flush", [&] { d_.flush(handle_); });
     }
 
     MarkerState poll(Marker& marker) override {
-        if (broken_.has(marker)) return MarkerState::failed;
-        try {
-            const int state = call(d_, "poll", [&] { return d_.poll(reinterpret_cast<void*>(marker.handle)); });
-            if (state == EVENTIDE_PENDING) return MarkerState::pending;
-            return state == EVENTIDE_DONE ? MarkerState::done : MarkerState::failed;
-        } catch (const Error& e) {
-            broken_.add(marker, e.what());
-            return MarkerState::failed;
-        }
+        const int state = p_.call("poll", [&] { return d_.poll(marker_of(marker)); });
+        if (state == EVENTIDE_PENDING) return MarkerState::pending;
+        return state == EVENTIDE_DONE ? MarkerState::done : MarkerState::failed;
     }
 
     void join(Marker& marker, int64_t ns) override {
-        if (!d_.join) {
-            const timespec pause{0, long(std::min<int64_t>(ns, 200'000))};
-            nanosleep(&pause, nullptr);
-            return;
-        }
-        try {
-            call(d_, "join", [&] { d_.join(reinterpret_cast<void*>(marker.handle), ns); });
-        } catch (const Error& e) {
-            broken_.add(marker, e.what());
-        }
+        if (d_.join) return p_.call("join", [&] { d_.join(marker_of(marker), ns); });
+        const timespec pause{0, long(std::min<int64_t>(ns, 200'000))};
+        nanosleep(&pause, nullptr);
     }
 
     Ref<Failure> failure(Marker& marker) override {
-        if (Ref<Failure> broken = broken_.take(marker)) return broken;
-        auto* m = reinterpret_cast<void*>(marker.handle);
-        if (d_.poll(m) != EVENTIDE_FAILED) return {};
-        const char* why = d_.error ? d_.error(m) : nullptr;
-        return Ref<Failure>(
-            new Failure("device '" + std::string(d_.type) + "' failed" + (why ? std::string(": ") + why : "")));
+        if (!marker.handle || poll(marker) != MarkerState::failed) return {};
+        const char* why = d_.error ? p_.call("error", [&] { return d_.error(marker_of(marker)); }) : nullptr;
+        return Ref<Failure>(new Failure("device '" + p_.type + "' failed" + (why ? std::string(": ") + why : "")));
     }
 
-    int64_t completed_at(Marker& marker) override { return d_.completed_at(reinterpret_cast<void*>(marker.handle)); }
-    int64_t now() override { return d_.now ? d_.now(stream_.device_id.index) : now_ns(); }
+    int64_t completed_at(Marker& marker) override {
+        return p_.call("completed_at", [&] { return d_.completed_at(marker_of(marker)); });
+    }
+    int64_t now() override {
+        return d_.now ? p_.call("now", [&] { return d_.now(stream_.device_id.index); }) : now_ns();
+    }
 
+    bool reclaim(Work& work) override {
+        auto* h = static_cast<Handle*>(work.device_data);
+        return h && h->work.exchange(nullptr) != nullptr;
+    }
     void forget(Marker& marker) override {
-        if (marker.handle) d_.release(reinterpret_cast<void*>(marker.handle));
+        if (marker.handle) p_.call("release", [&] { d_.release(marker_of(marker)); });
     }
     void forget(Work& work) override {
         auto* h = static_cast<Handle*>(std::exchange(work.device_data, nullptr));
         // One that never ran may still be in the plug-in's hands: it is left to it, as a handle that does nothing.
-        if (h && !h->work.exchange(nullptr)) delete h;
+        if (h && work.outcome.load(std::memory_order_relaxed) != Outcome::none) delete h;
     }
-    void finish() override { d_.close_stream(handle_); }
+    void finish() override {
+        p_.call("close_stream", [&] { d_.close_stream(handle_); });
+    }
     uint64_t native_handle() const override { return uint64_t(handle_); }
 
   private:
@@ -173,8 +175,8 @@ class PluginStream final : public DeviceStream {
 
     // A marker of another device type: the host holds this stream until it has ended.
     void bridge(Marker& marker) {
-        void* token = call(d_, "gate", [&] { return d_.gate(handle_); });
-        if (!token) refuse(d_, "gate");
+        void* token = p_.call("gate", [&] { return d_.gate(handle_); });
+        if (!token) p_.refuse("gate");
         auto* task = new OpenGate(d_, token);
         if (marker.when_ended(task)) return;
         task->run();
@@ -182,26 +184,28 @@ class PluginStream final : public DeviceStream {
     }
 
     Stream& stream_;
+    const Plugin& p_;
     const eventide_device& d_;
     void* const handle_;
-    BrokenMarkers broken_;
 };
 
 class PluginDevice final : public Device {
   public:
     PluginDevice(const eventide_device& d, std::string type, std::string path)
-        : d_(d), type_(std::move(type)), path_(std::move(path)) {}
+        : p_{d, std::move(type)}, d_(d), path_(std::move(path)) {}
 
-    std::string type() const override { return type_; }
-    int count() const override { return d_.count ? d_.count() : 1; }
+    std::string type() const override { return p_.type; }
+    int count() const override {
+        return d_.count ? p_.call("count", [&] { return d_.count(); }) : 1;
+    }
     std::string description(int index) const override {
-        const char* text = d_.description ? d_.description(index) : nullptr;
+        const char* text = d_.description ? p_.call("description", [&] { return d_.description(index); }) : nullptr;
         return text ? text : path_;
     }
     Capabilities capabilities(int index) const override {
         eventide_capabilities c{};
         c.size = sizeof c;
-        d_.capabilities(index, &c);
+        p_.call("capabilities", [&] { d_.capabilities(index, &c); });
         return {bool(c.deferred),
                 bool(c.timing),
                 bool(c.join_timeout),
@@ -216,20 +220,21 @@ class PluginDevice final : public Device {
     }
     std::unique_ptr<DeviceStream> open_stream(Stream& stream) override {
         void* handle =
-            call(d_, "open_stream", [&] { return d_.open_stream(stream.options.index, stream.options.priority); });
-        if (!handle) refuse(d_, "open_stream");
-        return std::make_unique<PluginStream>(stream, d_, handle);
+            p_.call("open_stream", [&] { return d_.open_stream(stream.options.index, stream.options.priority); });
+        if (!handle) p_.refuse("open_stream");
+        return std::make_unique<PluginStream>(stream, p_, handle);
     }
     void* allocate(int index, size_t bytes) override {
-        return d_.allocate ? d_.allocate(index, bytes) : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (!d_.allocate) return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+        return p_.call("allocate", [&] { return d_.allocate(index, bytes); });
     }
     void free(int index, void* memory, size_t bytes) override {
         d_.allocate ? d_.free(index, memory, bytes) : std::free(memory);
     }
 
   private:
+    const Plugin p_;
     const eventide_device& d_;
-    const std::string type_;
     const std::string path_;
 };
 

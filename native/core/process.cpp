@@ -28,7 +28,12 @@ uint64_t shut_down(int64_t timeout_ns) {
     const int64_t deadline = now_ns() + timeout_ns;
     uint64_t left = 0;
     for (const Ref<Stream>& stream : streams::all()) {
-        Ref<Marker> marker = stream->mark_end();
+        Ref<Marker> marker;
+        try {
+            marker = stream->mark_end();
+        } catch (const Error&) {
+            left += stream->unfinished();  // its device makes no markers any more: there is nothing to wait for
+        }
         while (marker && marker->pending()) {
             const int64_t ns = deadline - now_ns();
             if (ns <= 0) break;

@@ -105,20 +105,24 @@ uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind) {
         }
         return true;
     };
+    bool taken = false;
     const auto tell = [&] {
         device_stream_->submit(work);
-        if (marker) tell_marker(*marker);
+        taken = true;
+        if (marker) device_stream_->mark(*marker);
     };
     try {
         if (!in_order(prepare, tell)) return 0;
-    } catch (const Error&) {
-        if (marker) {  // the device refused: the work stays the caller's
+    } catch (const Error& e) {
+        if (!marker) throw;
+        if (!taken) {  // the device refused: the work stays the caller's
             marker->work = nullptr;
             drop_outstanding(*marker);
             device_stream_->forget(work);
             queued_.fetch_sub(1, std::memory_order_relaxed);
+            throw;
         }
-        throw;
+        broken_.add(*marker, e.what());  // it has the work and may run it; the Future fails all the same
     }
     if (behind) *behind = marker;
     flush_device();

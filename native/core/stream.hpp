@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "broken_marker.hpp"
 #include "device.hpp"
 #include "error.hpp"
 #include "host_mutex.hpp"
@@ -107,7 +108,7 @@ class Stream final : public RefCounted {
     bool polled() const noexcept { return polled_; }
     void refresh(Marker& marker);           // asks the device
     bool join(Marker& marker, int64_t ns);  // lets the device block; true if it has ended
-    void forget(Marker& marker);
+    void forget(Marker& marker) noexcept;
     void finish_polled();
 
     void return_marker(Marker* m) noexcept;
@@ -146,7 +147,7 @@ class Stream final : public RefCounted {
     // stream_polled.cpp
     void advance(uint64_t position);
     void execute_polled(Work& work);
-    void finish_work(Work& work, int64_t end);
+    void finish_work(Work& work, int64_t end, const Ref<Failure>& failure);
     void ask_about_waits(uint64_t before);
     void settle_waits_locked(uint64_t before);
     Ref<Marker> first_marker() const;
@@ -174,6 +175,7 @@ class Stream final : public RefCounted {
     HostMutex order_;                      // polled: the order of calls into the device
     HostMutex settle_;                     // polled: the order in which markers are passed
     std::deque<Ref<Marker>> outstanding_;  // polled: markers not passed yet, oldest first
+    BrokenMarkers broken_;
     bool polled_ = false;
     MarkerList markers_;
     Edge blocked_;

@@ -1,5 +1,6 @@
 // The half of a stream that asks: for devices whose markers are found out about by polling.
-#include <thread>
+#include <algorithm>
+#include <ctime>
 
 #include "clock.hpp"
 #include "stream.hpp"
@@ -8,6 +9,11 @@ namespace eventide {
 namespace {
 
 constexpr int64_t longest_join_ns = 50'000'000;  // so that Ctrl-C gets through
+
+void rest(int64_t ns) {
+    const timespec pause{0, long(std::min<int64_t>(ns, 1'000'000))};
+    nanosleep(&pause, nullptr);
+}
 
 // Takes the host lock if this thread has not got it; Futures and hooks need it.
 class HostTurn {
@@ -35,12 +41,28 @@ class CloseTask final : public Task {
 }  // namespace
 
 void Stream::refresh(Marker& marker) {
-    if (device_stream_->poll(marker) != MarkerState::pending) advance(marker.position());
+    MarkerState state = MarkerState::failed;
+    if (!broken_.has(marker)) {
+        try {
+            state = device_stream_->poll(marker);
+        } catch (const Error& e) {
+            broken_.add(marker, e.what());
+        }
+    }
+    if (state != MarkerState::pending) advance(marker.position());
 }
 
 bool Stream::join(Marker& marker, int64_t ns) {
-    if (marker.state() == MarkerState::pending) device_stream_->join(marker, std::min(ns, longest_join_ns));
-    return !marker.pending();
+    if (marker.state() == MarkerState::pending && !broken_.has(marker)) {
+        try {
+            device_stream_->join(marker, std::min(ns, longest_join_ns));
+        } catch (const Error& e) {
+            broken_.add(marker, e.what());
+        }
+    }
+    if (!marker.pending()) return true;
+    if (broken_.has(marker)) rest(ns);  // its work still runs
+    return false;
 }
 
 // Everything up to `position` is over on the device: passes the markers, in order, and with them the work before each.
@@ -52,13 +74,24 @@ void Stream::advance(uint64_t position) {
         {
             std::lock_guard lock(m_);
             if (outstanding_.empty() || outstanding_.front()->position() > position) return;
-            marker = std::move(outstanding_.front());
-            outstanding_.pop_front();
+            marker = outstanding_.front();
         }
-        const int64_t time = marker->timing() ? device_stream_->completed_at(*marker) : 0;
-        Ref<Failure> failure = device_stream_->failure(*marker);
-        if (Work* work = std::exchange(marker->work, nullptr)) finish_work(*work, time);
+        Work* work = marker->work;
+        const bool ran = work && work->outcome.load(std::memory_order_acquire) != Outcome::none;
+        if (work && !ran && !device_stream_->reclaim(*work))
+            return;  // it runs: whatever the device says, that is not over
+        Ref<Failure> failure = broken_.take(*marker);
+        int64_t time = 0;
+        try {
+            if (!failure) failure = device_stream_->failure(*marker);
+            if (marker->timing() && marker->handle) time = device_stream_->completed_at(*marker);
+        } catch (const Error& e) {
+            failure = Ref<Failure>(new Failure(e.what()));
+        }
+        marker->work = nullptr;
+        if (work) finish_work(*work, time, failure);
         std::lock_guard lock(m_);
+        outstanding_.pop_front();
         settle_waits_locked(marker->position());
         if (failure) poison_locked(std::move(failure));
         pass_locked(*marker, time);
@@ -81,9 +114,13 @@ void Stream::execute_polled(Work& work) {
         settle_waits_locked(work.position);
     }
     start_work();
-    work.start_ns = device_stream_->now();
+    try {
+        work.start_ns = device_stream_->now();
+    } catch (const Error&) {
+        work.start_ns = 0;
+    }
     int64_t host_start = 0, host_end = 0;
-    work.outcome = run_work(work, host_start, host_end);
+    work.outcome.store(run_work(work, host_start, host_end), std::memory_order_release);
 }
 
 // The device is past these waits, but nobody may have asked about their markers yet. In order, so that the streams they
@@ -98,21 +135,25 @@ void Stream::ask_about_waits(uint64_t before) {
     for (auto& marker : over) (void)marker->pending();
 }
 
-void Stream::finish_work(Work& work, int64_t end) {
+void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
     HostTurn turn;
-    if (work.outcome == Outcome::none) {  // the device is past it and never ran it
+    Outcome outcome = work.outcome.load(std::memory_order_acquire);
+    if (outcome == Outcome::none) {  // the device is past it and never ran it
         start_work();
-        work.outcome = Outcome::cancelled;
-        if (work.begin()) {
+        outcome = work.begin() ? Outcome::ok : Outcome::cancelled;
+        if (outcome == Outcome::ok && !failure) {
             Ref<Failure> lost(new Failure("device '" + device.type() + "' passed work " + std::to_string(work.id) +
                                           " without running it"));
             work.fail(*lost);
             poison(std::move(lost));
-            work.outcome = Outcome::failed;
+            outcome = Outcome::failed;
         }
     }
-    HookRecord r{
-        .hook = Hook::work_completion, .outcome = work.outcome, .device = device_id, .stream = id, .work = work.id};
+    if (outcome == Outcome::ok && failure) {  // the marker behind it failed: the device cannot vouch for it
+        work.fail(*failure);
+        outcome = Outcome::failed;
+    }
+    HookRecord r{.hook = Hook::work_completion, .outcome = outcome, .device = device_id, .stream = id, .work = work.id};
     r.start_ns = work.start_ns ? work.start_ns : end;
     r.end_ns = end;
     device_stream_->forget(work);
@@ -133,7 +174,12 @@ Ref<Marker> Stream::last_marker() const {
 }
 
 void Stream::close_when_drained() {
-    Ref<Marker> end = mark_end();
+    Ref<Marker> end;
+    try {
+        end = mark_end();
+    } catch (const Error& e) {
+        poison(Ref<Failure>(new Failure(e.what())));
+    }
     auto* task = new CloseTask(Ref<Stream>(this));
     if (end && end->when_ended(task)) return;
     delete task;
@@ -141,12 +187,21 @@ void Stream::close_when_drained() {
 }
 
 void Stream::finish_polled() {
-    device_stream_->finish();
+    try {
+        device_stream_->finish();
+    } catch (const Error& e) {
+        poison(Ref<Failure>(new Failure(e.what())));
+    }
     drained();
 }
 
-void Stream::forget(Marker& marker) {
-    device_stream_->forget(marker);
+void Stream::forget(Marker& marker) noexcept {
+    broken_.erase(marker);
+    try {
+        device_stream_->forget(marker);
+    } catch (const Error&) {
+        // It cannot let go of something that we let go of: nothing depends on it any more.
+    }
 }
 
 }  // namespace eventide

@@ -43,7 +43,7 @@ class Work {
     uint64_t position = 0;  // in its stream, given by submit
 
     // Of work on polled devices, between its run and the marker behind it.
-    Outcome outcome = Outcome::none;
+    std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over
     int64_t start_ns = 0;
     void* device_data = nullptr;  // the device's, until DeviceStream::forget
 };

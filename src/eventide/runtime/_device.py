@@ -65,6 +65,8 @@ class Device:
         """Load a device from a shared library (see eventide/device.h), for the life of the process."""
         from pathlib import Path  # not for every import
 
+        if name is not None and not (isinstance(name, str) and name.isidentifier()):
+            raise UsageValueError(f"a device type needs a name such as 'mine', not {name!r}")
         given = Path(path)  # one that is not there may be on the loader's search path
         found = given.resolve() if given.exists() else given
         return Device(_native.device_load(str(found), name or ""))
@@ -94,7 +96,9 @@ class Device:
 
     @staticmethod
     def unregister(name: str) -> None:
-        """Make a device type unknown again; it must have no streams."""
+        """Make a device type unknown again; it must have no open streams."""
+        if not isinstance(name, str):
+            raise UsageTypeError(f"a device type is named by a string, not {name.__class__.__name__}")
         _native.device_unregister(name)
 
     @property
