@@ -240,6 +240,11 @@ class Ticket:
     def abandon(self) -> None:
         """Nobody waits any more; no error is lost by that."""
 
+def adopt_methods(cls: type) -> None:
+    """
+    Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls wants that.
+    """
+
 def set_classes(load_future: object, event: object, work: object) -> None:
     """
     The Python classes that native code makes instances of; that of Future is fetched when first needed.
