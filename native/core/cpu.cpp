@@ -132,10 +132,10 @@ class CpuStream final : public DeviceStream {
         switch (item.kind) {
             case Item::work: {
                 Work& work = *static_cast<Work*>(item.object);
-                if (work.needs_host_lock())
-                    run.enter(now_ns());
-                else
+                if (!work.needs_host_lock())
                     run.leave();  // native work may be long: nobody waits for the lock behind it
+                else if (!run.held())
+                    run.enter(now_ns());
                 stream_.execute(work);
                 if (run.held()) run.breathe(now_ns());
                 break;

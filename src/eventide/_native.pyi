@@ -256,6 +256,11 @@ class DeviceWork:
     def duration(self) -> float | None:
         """The seconds it declares to take, or None."""
 
+def adopt_methods(cls: type) -> None:
+    """
+    Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls wants that.
+    """
+
 def set_classes(load_future: object, event: object, work: object) -> None:
     """
     The Python classes that native code makes instances of; that of Future is fetched when first needed.

@@ -5,33 +5,19 @@ from __future__ import annotations
 import itertools
 import random
 import threading
-import time
 from contextlib import closing
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import eventide as et
 from tests.helpers import Background, Boom, Gate, blocked_in
+from tests.integration.together import LIMIT, flush_notifier, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMIT = 30.0  # seconds
 THREADS = 6
-
-
-def _together(*tasks: Callable[[], Any]) -> list[Any]:
-    """Run the tasks on threads of their own, started together; their results."""
-    start = threading.Barrier(len(tasks))
-
-    def task(call: Callable[[], Any]) -> Any:
-        start.wait(LIMIT)
-        return call()
-
-    backgrounds = [Background(partial(task, call)) for call in tasks]
-    return [background.result() for background in backgrounds]
 
 
 def test_every_verb_of_one_event_from_every_thread() -> None:
@@ -65,13 +51,13 @@ def test_every_verb_of_one_event_from_every_thread() -> None:
             done[verb] = done.get(verb, 0) + 1
         return done
 
-    done = _together(*(lambda number=number: use(number) for number in range(THREADS)))  # type: ignore[misc]
+    done = together(*(lambda number=number: use(number) for number in range(THREADS)))  # type: ignore[misc]
     for stream in streams:
         stream.close(LIMIT)
     assert event.version == 1 + sum(counts["record"] for counts in done)
     assert event.query()
     assert next(ran) == sum(counts["submit"] for counts in done)
-    _flush_notifier()
+    flush_notifier()
     assert next(heard) == sum(counts["notify"] for counts in done)
 
 
@@ -81,15 +67,6 @@ def _elapsed_or_still_pending(start: et.Event, end: et.Event) -> None:
         assert start.elapsed_time(end) >= 0.0
     except RuntimeError as error:
         assert "synchronize" in str(error)
-
-
-def _flush_notifier() -> None:
-    """Callbacks run one after the other on one thread: when this one is heard, all asked for before it have been."""
-    told, gate = threading.Event(), Gate()
-    with closing(et.Stream("cpu")) as stream:
-        gate.hold(stream).add_done_callback(lambda _: told.set())
-        gate.open()
-        assert told.wait(LIMIT)
 
 
 def test_all_threads_in_synchronize_of_one_event_return() -> None:
@@ -175,7 +152,7 @@ def test_a_pool_under_unknown_ids_from_every_thread() -> None:
         return mistakes
 
     try:
-        assert _together(*(lambda number=number: use(number) for number in range(THREADS))) == [200] * THREADS  # type: ignore[misc]
+        assert together(*(lambda number=number: use(number) for number in range(THREADS))) == [200] * THREADS  # type: ignore[misc]
     finally:
         stream.close(LIMIT)
     stats = pool.stats()
@@ -184,68 +161,43 @@ def test_a_pool_under_unknown_ids_from_every_thread() -> None:
     assert stats.created + stats.reused == 2 * 200 * THREADS
 
 
-def test_a_submit_that_races_with_close_runs_or_raises() -> None:
-    for number in range(100):
-        _race_with_close(random.Random(number), max_pending=None)
+def test_listeners_come_and_go_while_hooks_fire() -> None:
+    """One that stays hears everything once, whatever happens to the others; one that left hears nothing more."""
+    stop = threading.Event()
+    heard, late = itertools.count(), itertools.count()
 
+    def fire() -> int:
+        with closing(et.Stream("cpu")) as stream:
+            event = et.Event("cpu")
+            for _ in range(500):
+                event.record(stream)
+        return 500
 
-def test_a_submit_that_waits_for_room_when_the_stream_is_closed_runs_or_raises() -> None:
-    for number in range(50):
-        _race_with_close(random.Random(number), max_pending=1)
+    def come_and_go() -> int:
+        rounds = 0
+        while not stop.is_set():
+            closed = threading.Event()
+            here = threading.get_ident()
 
+            def listen(*_: int, closed: threading.Event = closed, here: int = here) -> None:
+                if closed.is_set() and threading.get_ident() == here:
+                    next(late)
 
-def _race_with_close(rng: random.Random, max_pending: int | None) -> None:
-    stream = et.Stream("cpu", max_pending=max_pending)
-    ran = [0] * 4
+            subscription = et.hooks.on("event_record", listen)
+            subscription.close()
+            closed.set()
+            event = et.Event("cpu")
+            event.record(et.default_stream("cpu"))
+            rounds += 1
+        return rounds
 
-    def submit(number: int) -> tuple[list[et.Future], bool]:
-        futures: list[et.Future] = []
+    def fire_and_stop() -> int:
         try:
-            while len(futures) < 60:
-                futures.append(stream.submit(_count, ran, number))
-        except et.StreamError as error:
-            assert "closed" in str(error)
-            return futures, True
-        return futures, False
+            return fire()
+        finally:
+            stop.set()
 
-    def close() -> tuple[list[et.Future], bool]:
-        time.sleep(rng.random() * 0.002)  # the random moment
-        stream.close(LIMIT)
-        return [], True
-
-    tasks = [lambda number=number: submit(number) for number in range(4)]  # type: ignore[misc]
-    accepted = _together(*tasks, close, close)
-    for number, (futures, _refused) in enumerate(accepted[:4]):
-        assert [future.result(LIMIT) for future in futures] == list(range(1, len(futures) + 1))
-        assert ran[number] == len(futures)
-    with pytest.raises(et.StreamError, match="closed"):
-        stream.submit(int)
-
-
-def _count(ran: list[int], number: int) -> int:
-    ran[number] += 1  # only this stream's worker writes here
-    return ran[number]
-
-
-def test_cancel_races_with_the_start_of_the_work() -> None:
-    """Whoever wins, the work runs or is cancelled, never both and never neither, and callbacks come once."""
-    with closing(et.Stream("cpu")) as stream:
-        for _ in range(20):
-            _race_with_the_start(stream)
-
-
-def _race_with_the_start(stream: et.Stream) -> None:
-    ran: list[int] = []
-    called = itertools.count()
-    futures = [stream.submit(ran.append, number) for number in range(100)]
-    for future in futures:
-        future.add_done_callback(lambda _: next(called))
-    answers = _together(*(lambda: [future.cancel() for future in futures] for _ in range(2)))
-    stream.synchronize(LIMIT)
-    cancelled = {number for number, future in enumerate(futures) if future.cancelled()}
-    assert set(ran) == set(range(100)) - cancelled
-    assert len(ran) == len(set(ran))
-    for answer in answers:
-        assert {number for number, said in enumerate(answer) if said} == cancelled
-    _flush_notifier()
-    assert next(called) == 100
+    with et.hooks.on("event_record", lambda *_: next(heard)):
+        *fired, rounds, more = together(fire, fire, fire_and_stop, come_and_go, come_and_go)
+    assert next(heard) == sum(fired) + rounds + more
+    assert next(late) == 0

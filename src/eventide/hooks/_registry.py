@@ -40,6 +40,7 @@ class CallbackRegistry(_native.RegistryBase, Generic[P]):
 
 
 CallbackRegistry.__module__ = "eventide.hooks"
+_native.adopt_methods(CallbackRegistry)
 
 
 def on(hook: str, cb: Callable[..., Any], device: object = None) -> Subscription:

@@ -60,4 +60,6 @@ for _name in __all__:
         globals()[_name].__module__ = "eventide"
 
 _native.set_classes(_load_future, Event, Work)
+for _class in (Stream, Event, EventPool):
+    _native.adopt_methods(_class)
 _process.install()

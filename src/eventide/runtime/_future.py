@@ -43,6 +43,7 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
 
 
 Future.__module__ = "eventide"
+_native.adopt_methods(Future)
 
 
 def _run_callbacks(future: Future[Any], callbacks: list[Callable[[Any], object]]) -> None:
