@@ -46,7 +46,10 @@ void* loop(void* argument) {
         std::erase_if(watched, [](const Ref<Marker>& m) { return !m->pending(); });
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
         pause = watched.size() < before ? shortest_ns : std::min(pause * 2, longest_ns);
-        futex::wait(s.turn, turn, watched.empty() ? hour_ns : pause);
+        if (watched.empty())
+            futex::wait(s.turn, turn, hour_ns);
+        else
+            watched.front()->sleep(pause);  // a device with virtual time moves on when it is waited for
     }
     return nullptr;
 }

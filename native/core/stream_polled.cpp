@@ -117,7 +117,7 @@ void Stream::execute_polled(Work& work) {
     try {
         work.start_ns = device_stream_->now();
     } catch (const Error&) {
-        work.start_ns = 0;
+        work.start_ns = -1;
     }
     int64_t host_start = 0, host_end = 0;
     work.outcome.store(run_work(work, host_start, host_end), std::memory_order_release);
@@ -154,7 +154,7 @@ void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
         outcome = Outcome::failed;
     }
     HookRecord r{.hook = Hook::work_completion, .outcome = outcome, .device = device_id, .stream = id, .work = work.id};
-    r.start_ns = work.start_ns ? work.start_ns : end;
+    r.start_ns = work.start_ns >= 0 ? work.start_ns : end;
     r.end_ns = end;
     device_stream_->forget(work);
     end_work(work, r);

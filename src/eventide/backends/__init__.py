@@ -4,5 +4,15 @@ from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState
 from eventide.backends._build import build_library, include_path
 from eventide.backends._capabilities import Capabilities
+from eventide.backends._sim import Sim, configure_sim
 
-__all__ = ["Capabilities", "DeviceBackend", "DeviceWork", "MarkerState", "build_library", "include_path"]
+__all__ = [
+    "Capabilities",
+    "DeviceBackend",
+    "DeviceWork",
+    "MarkerState",
+    "Sim",
+    "build_library",
+    "configure_sim",
+    "include_path",
+]

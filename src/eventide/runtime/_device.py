@@ -40,7 +40,7 @@ class Device:
             index = int(number)
         counts = dict(_native.device_types())
         if kind not in counts:
-            raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(counts)}")
+            counts = _with_offered(kind)
         if index is not None and not 0 <= index < counts[kind]:
             raise UsageValueError(f"there is no device '{kind}:{index}'; that type has {counts[kind]}")
         self._type = kind
@@ -49,16 +49,9 @@ class Device:
     @staticmethod
     def register(backend: DeviceBackend | builtins.type[DeviceBackend], name: str | None = None) -> Device:
         """Register a device written in Python, for the life of the process; returns its first device."""
-        from eventide.backends import DeviceBackend
+        from eventide.backends import _available
 
-        made = backend() if isinstance(backend, builtins.type) else backend
-        if not isinstance(made, DeviceBackend):
-            raise UsageTypeError(f"register needs a DeviceBackend, not {made.__class__.__name__}")
-        kind = name or getattr(made, "type", None)
-        if not isinstance(kind, str) or not kind.isidentifier():
-            raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
-        _native.device_register(kind, made)
-        return Device(kind)
+        return Device(_available.register(backend, name))
 
     @staticmethod
     def load(path: str | os.PathLike[str], name: str | None = None) -> Device:
@@ -138,6 +131,16 @@ class Device:
         return f"Device({self._type!r})" if self._index is None else f"Device('{self._type}:{self._index}')"
 
 
+def _with_offered(kind: str) -> dict[str, int]:
+    """The device types after one more was asked for by name."""
+    from eventide.backends import _available
+
+    if not _available.load(kind):
+        known = dict.fromkeys([*dict(_native.device_types()), *_available.offered()])
+        raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(known)}")
+    return dict(_native.device_types())
+
+
 def as_device(device: str | Device | None) -> Device:
     """The device meant: by name, itself, or the current one."""
     if device is None:
@@ -146,5 +149,11 @@ def as_device(device: str | Device | None) -> Device:
 
 
 def devices() -> list[Device]:
-    """Every device there is."""
+    """Every device there is, those of installed packages included."""
+    from eventide.backends import _available
+
+    known = dict(_native.device_types())
+    for kind in _available.offered():
+        if kind not in known:
+            _available.load(kind)
     return [Device(kind, index) for kind, count in _native.device_types() for index in range(count)]

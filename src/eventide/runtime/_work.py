@@ -24,6 +24,10 @@ class Work(Generic[P, T]):
     ) -> None:
         if not callable(fn):
             raise UsageTypeError(f"work needs a callable, not {type(fn).__name__}")
+        if duration is not None and (isinstance(duration, bool) or not isinstance(duration, int | float)):
+            raise UsageTypeError(f"duration is a number of seconds or None, not {type(duration).__name__}")
+        if duration is not None and not 0 <= duration < float("inf"):
+            raise UsageValueError(f"duration is a number of seconds, 0 or more; got {duration}")
         self.fn = fn
         self.name = name or getattr(fn, "__qualname__", type(fn).__name__)
         self.duration = duration

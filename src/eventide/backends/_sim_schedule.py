@@ -1,0 +1,179 @@
+"""Who starts and ends when on the simulated devices, in virtual nanoseconds. Knows no host, no lock and no function.
+
+A stream passes its entries in order and stands before the first that takes time: work, or a wait for a marker that
+is not passed. Only work at the front of a stream is in the heap of starts and ends to come, so a million queued items
+cost what a million appends cost, and whatever is over is no longer referred to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eventide._native import DeviceWork
+
+# What an entry of the heap means; at one instant, in this order.
+_END = 0  # a work item is over
+_GRANTED = 1  # it was ready before, and an engine has become free for it
+_READY = 2  # nothing is left before it in its stream
+
+Event = tuple[int, int, int, "Item"]  # time, meaning, number of the item: no two are equal, so items are not compared
+
+
+class Engine:
+    """A part of a device that runs so many work items at once; the others stand in line as they became ready."""
+
+    __slots__ = ("free", "line")
+
+    def __init__(self, limit: int | None) -> None:
+        self.free = sys.maxsize if limit is None else limit
+        self.line: deque[Item] = deque()
+
+
+class Stream:
+    """Entries that are not passed yet, and when the last one before them was passed."""
+
+    __slots__ = ("compute", "copies", "entries", "idle", "passed_at")
+
+    def __init__(self, compute: Engine, copies: Engine) -> None:
+        self.compute = compute
+        self.copies = copies
+        self.entries: deque[Entry] = deque()
+        self.passed_at = 0
+        self.idle = True  # it has passed everything; else the heap or a marker knows it
+
+
+class Item:
+    """A work item."""
+
+    __slots__ = ("called_at", "duration", "engine", "number", "start", "stream", "work")
+
+    def __init__(self, stream: Stream, engine: Engine, work: DeviceWork, duration: int) -> None:
+        self.stream = stream
+        self.engine = engine
+        self.work = work
+        self.duration = duration
+        self.called_at = 0  # the host's time of its submission: it does not start before
+        self.number = 0  # in the order of submission
+        self.start = 0
+
+
+class Marker:
+    """A one-shot point in a stream, or one that the host completes. `time` is set once, as soon as it is known."""
+
+    __slots__ = ("called_at", "held", "joined", "time")
+
+    def __init__(self) -> None:
+        self.called_at = 0
+        self.time: int | None = None
+        self.held: list[Stream] = []  # streams that stand before a wait for it
+        self.joined = False  # the host has waited for it since it last asked
+
+
+class Wait:
+    """Holds a stream until a marker is passed."""
+
+    __slots__ = ("called_at", "marker")
+
+    def __init__(self, marker: Marker) -> None:
+        self.called_at = 0
+        self.marker = marker
+
+
+Entry = Item | Marker | Wait
+
+
+class Schedule:
+    """The heap of starts and ends. `now` is how far it has been followed; it never goes back."""
+
+    def __init__(self, now: int = 0) -> None:
+        self.now = now
+        self._events: list[Event] = []
+        self._items = 0
+
+    def add(self, stream: Stream, entry: Entry, called_at: int) -> None:
+        """Queue an entry at a time of the host's. Times may become known by that, but nothing starts."""
+        entry.called_at = called_at
+        if isinstance(entry, Item):
+            self._items += 1
+            entry.number = self._items
+        stream.entries.append(entry)
+        if stream.idle:
+            self._proceed([stream])
+
+    def complete(self, marker: Marker, time: int) -> None:
+        """Set the time of a marker that is in no stream."""
+        marker.time = time
+        self._proceed(marker.held)
+
+    def start_until(self, time: int) -> Item | None:
+        """The next item that starts up to a time; None when that time is reached."""
+        while self._events and self._events[0][0] <= time:
+            if item := self._step():
+                return item
+        self.now = max(self.now, time)
+        return None
+
+    def start_towards(self, marker: Marker) -> Item | None:
+        """The next item that starts up to the time of a marker; None when that is reached, or when nothing moves."""
+        while marker.time is None and self._events:
+            if item := self._step():
+                return item
+        return None if marker.time is None else self.start_until(marker.time)
+
+    def ran(self, item: Item) -> None:
+        """The function of a started item has returned: its end is known now. One that waited for others ends late."""
+        heappush(self._events, (max(item.start + item.duration, self.now), _END, item.number, item))
+
+    def _step(self) -> Item | None:
+        """Pass one start or end; the item if it starts."""
+        self.now, meaning, _, item = heappop(self._events)
+        if meaning == _END:
+            self._end(item)
+            return None
+        if meaning == _READY and not item.engine.free:
+            item.engine.line.append(item)
+            return None
+        if meaning == _READY:
+            item.engine.free -= 1
+        item.start = self.now
+        item.stream.entries.popleft()
+        return item
+
+    def _end(self, item: Item) -> None:
+        engine = item.engine
+        if engine.line:
+            first = engine.line.popleft()
+            heappush(self._events, (self.now, _GRANTED, first.number, first))
+        else:
+            engine.free += 1
+        item.stream.passed_at = self.now
+        self._proceed([item.stream])
+
+    def _proceed(self, streams: list[Stream]) -> None:
+        """Let streams pass all that takes no time, and those that stood before the markers passed by that, too."""
+        while streams:
+            stream = streams.pop()
+            entries = stream.entries
+            stream.idle = False
+            while entries:
+                entry = entries[0]
+                if isinstance(entry, Item):
+                    ready = max(stream.passed_at, entry.called_at)
+                    heappush(self._events, (ready, _READY, entry.number, entry))
+                    break
+                if isinstance(entry, Marker):
+                    entry.time = stream.passed_at = max(stream.passed_at, entry.called_at)
+                    streams += entry.held
+                    entry.held = []
+                elif entry.marker.time is None:
+                    entry.marker.held.append(stream)
+                    break
+                else:
+                    stream.passed_at = max(stream.passed_at, entry.marker.time)
+                entries.popleft()
+            else:
+                stream.idle = True

@@ -1,0 +1,134 @@
+// The example device with one thing wrong with it: what, says the environment variable PLUGIN_FAULT when it is loaded.
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+
+#define eventide_device_entry flawless_entry
+#include <threads_device.cpp>
+#undef eventide_device_entry
+
+namespace {
+
+template <class Answer>
+Answer say(Answer answer, const char* words) {
+    why = words;
+    return answer;
+}
+
+void keep_two_markers(eventide_device& d) {
+    static int left;
+    left = 2;
+    d.make_marker = [](void* s, int timing) {
+        return --left < 0 ? say<void*>(nullptr, "out of markers") : table.make_marker(s, timing);
+    };
+}
+
+void not_deferred(eventide_device& d) {
+    d.capabilities = [](int32_t, eventide_capabilities* c) { c->timing = 1; };
+}
+
+using Change = void (*)(eventide_device&);
+
+const std::map<std::string, Change> faults = {
+    {"", [](eventide_device&) {}},
+    {"old version", [](eventide_device& d) { d.version = 77; }},
+    {"short table", [](eventide_device& d) { d.size -= 8; }},
+    {"no type", [](eventide_device& d) { d.type = nullptr; }},
+    {"odd type", [](eventide_device& d) { d.type = "two words"; }},
+    {"not deferred", not_deferred},
+    {"no capabilities", [](eventide_device& d) { d.capabilities = nullptr; }},
+    {"no open_stream", [](eventide_device& d) { d.open_stream = nullptr; }},
+    {"no close_stream", [](eventide_device& d) { d.close_stream = nullptr; }},
+    {"no submit", [](eventide_device& d) { d.submit = nullptr; }},
+    {"no make_marker", [](eventide_device& d) { d.make_marker = nullptr; }},
+    {"no wait", [](eventide_device& d) { d.wait = nullptr; }},
+    {"no poll", [](eventide_device& d) { d.poll = nullptr; }},
+    {"no completed_at", [](eventide_device& d) { d.completed_at = nullptr; }},
+    {"no release", [](eventide_device& d) { d.release = nullptr; }},
+    {"no gate", [](eventide_device& d) { d.gate = nullptr; }},
+    {"no open_gate", [](eventide_device& d) { d.open_gate = nullptr; }},
+    {"no free", [](eventide_device& d) { d.allocate = [](int32_t, size_t bytes) { return std::malloc(bytes); }; }},
+    {"only what is needed",
+     [](eventide_device& d) {
+         d.count = nullptr, d.description = nullptr, d.last_error = nullptr, d.join = nullptr;
+     }},
+    {"open_stream fails",
+     [](eventide_device& d) {
+         d.open_stream = [](int32_t, int32_t) { return say<void*>(nullptr, "no more queues"); };
+     }},
+    {"submit fails",
+     [](eventide_device& d) {
+         d.submit = [](void*, eventide_work*) { return say(7, "the queue is full"); };
+     }},
+    {"submit fails in silence",
+     [](eventide_device& d) {
+         d.submit = [](void*, eventide_work*) { return 7; };
+         d.last_error = nullptr;
+     }},
+    {"make_marker fails",
+     [](eventide_device& d) {
+         d.make_marker = [](void*, int) { return say<void*>(nullptr, "out of markers"); };
+     }},
+    {"two markers only", keep_two_markers},
+    {"wait fails",
+     [](eventide_device& d) {
+         d.wait = [](void*, void*) { return say(1, "too many waits"); };
+     }},
+    {"gate fails",
+     [](eventide_device& d) {
+         d.gate = [](void*) { return say<void*>(nullptr, "no gate left"); };
+     }},
+    {"marker fails",
+     [](eventide_device& d) {
+         d.poll = [](void* m) { return int(table.poll(m) == EVENTIDE_DONE ? EVENTIDE_FAILED : EVENTIDE_PENDING); };
+         d.error = [](void*) { return "the bus fell off"; };
+     }},
+    {"work is lost",
+     [](eventide_device& d) {
+         d.submit = [](void*, eventide_work*) { return 0; };
+     }},
+    {"work runs twice",
+     [](eventide_device& d) {
+         d.submit = [](void* s, eventide_work* w) { return table.submit(s, w) + table.submit(s, w); };
+     }},
+    {"open_stream throws",
+     [](eventide_device& d) {
+         d.open_stream = [](int32_t, int32_t) -> void* { throw std::runtime_error("thrown by open_stream"); };
+     }},
+    {"submit throws",
+     [](eventide_device& d) {
+         d.submit = [](void*, eventide_work*) -> int { throw std::runtime_error("thrown by submit"); };
+     }},
+    {"make_marker throws",
+     [](eventide_device& d) {
+         d.make_marker = [](void*, int) -> void* { throw std::runtime_error("thrown by make_marker"); };
+     }},
+    {"wait throws",
+     [](eventide_device& d) {
+         d.wait = [](void*, void*) -> int { throw std::runtime_error("thrown by wait"); };
+     }},
+    {"flush throws",
+     [](eventide_device& d) {
+         d.flush = [](void*) { throw std::runtime_error("thrown by flush"); };
+     }},
+    {"poll throws",
+     [](eventide_device& d) {
+         d.poll = [](void*) -> int { throw std::runtime_error("thrown by poll"); };
+     }},
+    {"join throws",
+     [](eventide_device& d) {
+         d.join = [](void*, int64_t) { throw std::runtime_error("thrown by join"); };
+     }},
+};
+
+}  // namespace
+
+extern "C" EVENTIDE_EXPORT const eventide_device* eventide_device_entry(const eventide_host* eventide) {
+    const char* given = std::getenv("PLUGIN_FAULT");
+    const std::string fault = given ? given : "";
+    if (fault == "entry throws") throw std::runtime_error("thrown by the entry");
+    if (fault == "entry returns null") return nullptr;
+    auto* device = new eventide_device(*flawless_entry(eventide));  // lives as long as the process
+    faults.at(fault)(*device);
+    return device;
+}

@@ -1,0 +1,219 @@
+"""A device that breaks while it is used: an error at the verb or in the Future, and everything else goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import eventide as et
+from tests.helpers import TIMEOUT, Gate, root_cause
+from tests.integration.plugin_devices import example_library, faulty_library, loaded, threads_device, unregister
+from tests.integration.processes import run
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_breaks() -> Iterator[None]:
+    threads_device()
+    yield
+    for device in ("cpu", "threads:1"):
+        stream = et.Stream(device)
+        assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
+        stream.close(TIMEOUT)
+
+
+def test_a_stream_that_cannot_be_opened() -> None:
+    words = r"open_stream\(\) of device 'faulty\d+' failed: no more queues"
+    with loaded("faulty", "open_stream fails") as device, pytest.raises(et.DeviceError, match=words):
+        et.Stream(device)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("submit fails", r"submit\(\) of device 'faulty\d+' failed: the queue is full"),
+        ("submit fails in silence", r"submit\(\) of device 'faulty\d+' failed$"),
+        ("submit throws", r"submit\(\) of device 'faulty\d+' threw thrown by submit"),
+    ],
+)
+def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace(fault: str, words: str) -> None:
+    with loaded("faulty", fault) as device:
+        stream = et.Stream(device, max_pending=2)
+        for _ in range(3):  # more than may be pending
+            with pytest.raises(et.DeviceError, match=words):
+                stream.submit(int)
+        assert stream.pending == 0
+        event = stream.record_event()
+        event.synchronize(TIMEOUT)  # the stream is not poisoned
+        stream.synchronize(TIMEOUT)
+        stream.close(TIMEOUT)
+        del stream, event
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("wait fails", r"wait\(\) of device 'faulty\d+' failed: too many waits"),
+        ("wait throws", r"wait\(\) of device 'faulty\d+' threw thrown by wait"),
+    ],
+)
+def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing(fault: str, words: str) -> None:
+    with loaded("faulty", fault) as device:
+        first, second, gate = et.Stream(device), et.Stream(et.Device(device, 1)), Gate()
+        gate.hold(first)
+        event = first.record_event()
+        with pytest.raises(et.DeviceError, match=words):
+            second.wait_event(event)
+        assert second.submit(sum, (1, 2)).result(TIMEOUT) == 3
+        gate.open()
+        for stream in (first, second):
+            stream.close(TIMEOUT)
+        del stream, first, second, event
+
+
+def test_a_gate_that_fails_is_an_error_of_the_verb() -> None:
+    with loaded("faulty", "gate fails") as device:
+        cpu, stream, gate = et.Stream("cpu"), et.Stream(device), Gate()
+        gate.hold(cpu)
+        with pytest.raises(et.DeviceError, match=r"gate\(\) of device 'faulty\d+' failed: no gate left"):
+            stream.wait_stream(cpu)
+        assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
+        gate.open()
+        cpu.close(TIMEOUT)
+        stream.close(TIMEOUT)
+        del stream
+
+
+def test_a_flush_that_throws_fails_what_comes_after() -> None:
+    with loaded("faulty", "flush throws") as device:
+        stream = et.Stream(device)
+        stream.record_event()
+        error = stream.submit(int).exception(TIMEOUT)
+        assert isinstance(error, et.StreamError)
+        assert "thrown by flush" in str(root_cause(error))
+        with pytest.raises(et.DeviceError, match="thrown by flush"):
+            stream.close(TIMEOUT)
+        del stream, error
+
+
+def test_a_marker_that_fails_poisons_its_stream_with_the_words_of_the_device() -> None:
+    with loaded("faulty", "marker fails") as device:
+        stream = et.Stream(device)
+        event = stream.record_event()
+        with pytest.raises(et.StreamError) as caught:
+            event.synchronize(TIMEOUT)
+        assert isinstance(caught.value.__cause__, et.DeviceError)
+        assert str(caught.value.__cause__) == f"device '{device.type}' failed: the bus fell off"
+        assert event.query()
+        with pytest.raises(et.DeviceError, match="the bus fell off"):
+            stream.close(TIMEOUT)
+        del stream, event, caught
+
+
+def test_work_that_the_device_loses_is_an_error_of_its_future() -> None:
+    with loaded("faulty", "work is lost") as device:
+        stream = et.Stream(device)
+        error = stream.submit(int).exception(TIMEOUT)
+        assert isinstance(error, et.DeviceError)
+        assert "without running it" in str(error)
+        with pytest.raises(et.DeviceError, match="without running it"):
+            stream.close(TIMEOUT)
+        del stream, error
+
+
+def test_work_that_the_device_runs_twice_runs_once() -> None:
+    with loaded("faulty", "work runs twice") as device:
+        stream, ran = et.Stream(device), []
+        for number in range(20):
+            stream.submit(ran.append, number)
+        stream.close(TIMEOUT)
+        assert ran == list(range(20))
+        del stream
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("make_marker fails", "make_marker() of device 'faulty' failed: out of markers"),
+        ("make_marker throws", "make_marker() of device 'faulty' threw thrown by make_marker"),
+        ("two markers only", "make_marker() of device 'faulty' failed: out of markers"),
+        ("poll throws", "poll() of device 'faulty' threw thrown by poll"),
+        ("join throws", "join() of device 'faulty' threw thrown by join"),
+    ],
+)
+def test_a_device_that_breaks_while_work_runs(fault: str, words: str) -> None:
+    """In a process of its own: whoever frees what the device's thread is still using takes the process along."""
+    child = run("plugin_fault", faulty_library(), fault, limit=40.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+    said = json.loads(child.out)
+    assert said.pop("cpu") == "3"
+    assert "Traceback" not in child.err
+    assert any(words in one for one in said.values()), said
+    for verb, one in said.items():
+        assert words in one or one in {"held", "7", "None", "True", "False", "1"}, f"{verb}: {one}"
+    assert said["result of what ran"] != "None", said
+
+
+# Loading and unloading
+
+
+def test_a_taken_name_is_refused_and_another_one_works() -> None:
+    with loaded("first") as first, loaded("second") as second:
+        for taken in (first.type, "cpu"):
+            with pytest.raises(et.UsageValueError, match=f"'{taken}' is registered already"):
+                et.Device.load(example_library(), taken)
+        one, two, ran = et.Stream(first), et.Stream(second), []
+        one.submit(ran.append, 1)
+        two.wait_stream(one)  # two device types, though one library
+        two.submit(ran.append, 2)
+        two.close(TIMEOUT)
+        one.close(TIMEOUT)
+        assert ran == [1, 2]
+        del one, two
+
+
+def test_a_device_that_was_unregistered_is_unknown_and_can_be_loaded_again() -> None:
+    for _ in range(3):
+        device = et.Device.load(example_library(), "again")
+        stream = et.Stream("again:1")
+        assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
+        stream.close(TIMEOUT)
+        del stream
+        unregister(device.type)
+        with pytest.raises(et.UsageValueError, match="no device type 'again'"):
+            et.Stream("again")
+
+
+def test_a_device_in_use_is_not_unregistered() -> None:
+    with loaded("busy") as device:
+        stream, gate = et.Stream(device, name="held"), Gate()
+        future = gate.hold(stream, "fine")
+        with pytest.raises(et.DeviceError, match=r"'busy\d+' is in use by stream \d+ 'held' \(busy\d+:0\)"):
+            unregister(device.type)
+        gate.open()
+        assert future.result(TIMEOUT) == "fine"
+        stream.close(TIMEOUT)
+        del stream, future
+
+
+def test_an_event_outlives_its_device() -> None:
+    with loaded("gone") as device:
+        stream = et.Stream(device)
+        event = stream.record_event()
+        event.synchronize(TIMEOUT)
+        stream.close(TIMEOUT)
+        del stream
+    assert event.query()
+    event.synchronize(TIMEOUT)
+
+
+def test_a_device_whose_default_stream_was_used_and_closed_is_unregistered() -> None:
+    with loaded("plain") as device:
+        assert et.default_stream(device).submit(sum, (1, 2)).result(TIMEOUT) == 3
+        et.default_stream(device).close(TIMEOUT)
+
+
+@pytest.mark.parametrize("name", ["cpu", "nobody"])
+def test_what_was_never_loaded_is_not_unregistered(name: str) -> None:
+    with pytest.raises(et.UsageValueError, match=f"'{name}'"):
+        et.Device.unregister(name)
