@@ -1,7 +1,7 @@
 """A device in fifty lines of Python: each stream is a thread and a queue, a marker is a flag and a time.
 
-Subclass ``DeviceBackend``, register it, and streams, events, futures, pools, hooks and asyncio work on it.
-The conformance kit says whether it behaves: ``eventide conformance --device tiny --import examples/tiny_device.py``.
+Streams, events, futures, pools, hooks and asyncio then work on it, and the conformance kit says whether it behaves:
+`eventide conformance --device tiny --import examples/tiny_device.py`, or run this file.
 """
 
 import threading
@@ -33,10 +33,9 @@ class Tiny(DeviceBackend):
         return 2
 
     def capabilities(self, index):
-        can = dict.fromkeys(("deferred", "timing", "join_timeout", "gate", "copy", "host_visible", "concurrent"), True)
-        return et.Capabilities(
-            **can, priorities=False, default_stream_blocks=False, heals=True, clock="CLOCK_MONOTONIC"
-        )
+        yes = ("deferred", "timing", "join_timeout", "gate", "copy", "host_visible", "concurrent", "heals")
+        no = ("priorities", "default_stream_blocks")
+        return et.Capabilities(**dict.fromkeys(yes, True), **dict.fromkeys(no, False), clock="CLOCK_MONOTONIC")
 
     def open_stream(self, index, priority):
         steps = SimpleQueue()  # of things to call, one after the other

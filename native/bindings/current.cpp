@@ -12,10 +12,18 @@
 namespace eventide::python {
 namespace {
 
+// The work that runs on this thread, if any: what was chosen outside of it does not count inside.
+struct Inside {
+    const Stream* stream = thread_context.running;
+    uint64_t position = thread_context.position;
+    bool operator==(const Inside&) const = default;
+};
+
 // What one `with stream:` makes current, and what set_stream chose inside it. Owned.
 struct Frame {
-    PyObject* entered = nullptr;
+    PyObject* entered = nullptr;    // nullptr: outside of every `with`
     std::vector<PyObject*> chosen;  // at most one per device, latest last
+    Inside inside;
 
     void drop() {
         Py_XDECREF(entered);
@@ -24,8 +32,7 @@ struct Frame {
 };
 
 struct ThreadStreams {
-    std::vector<Frame> frames{Frame{}};  // the first is outside of every `with`, innermost last
-    uint64_t base_work = 0;              // the work that the first frame's choices were made in; 0 on other threads
+    std::vector<Frame> frames;  // innermost last
 };
 
 thread_local ThreadStreams* mine = nullptr;  // owned by a capsule in the thread state, which dies with the GIL held
@@ -63,13 +70,21 @@ DeviceId device_of(PyObject* stream) {
     return stream_core(stream)->device_id;
 }
 
-// What set_stream chose inside work ends with that work.
-void forget_other_work(ThreadStreams& t) {
-    if (t.base_work == thread_context.position) return;
-    t.base_work = thread_context.position;
-    std::vector<PyObject*> gone;
-    gone.swap(t.frames.front().chosen);
-    for (PyObject* s : gone) Py_DECREF(s);
+// Where set_stream writes: the innermost frame of the work that runs, or a new one. What earlier work of the same
+// stream left behind goes: it is over.
+Frame& writable_frame(ThreadStreams& t) {
+    const Inside now;
+    if (!t.frames.empty() && t.frames.back().inside == now) return t.frames.back();
+    std::vector<Frame> over;
+    if (now.stream)
+        for (size_t i = t.frames.size(); i-- > 0;)
+            if (!t.frames[i].entered && t.frames[i].inside.stream == now.stream) {
+                over.push_back(std::move(t.frames[i]));
+                t.frames.erase(t.frames.begin() + long(i));
+            }
+    t.frames.push_back({nullptr, {}, now});
+    for (Frame& f : over) f.drop();
+    return t.frames.back();
 }
 
 PyObject* rewrap(Stream& core) {
@@ -85,14 +100,15 @@ PyObject* rewrap(Stream& core) {
 
 bool push_stream(PyObject* stream) {
     ThreadStreams* t = thread_streams();
-    if (t) t->frames.push_back({Py_NewRef(stream), {}});
+    if (t) t->frames.push_back({Py_NewRef(stream), {}, {}});
     return t;
 }
 
 bool pop_stream(PyObject* stream) {
     ThreadStreams* t = thread_streams();
     if (!t) return false;
-    PyObject* last = t->frames.back().entered;
+    PyObject* last = nullptr;
+    for (size_t i = t->frames.size(); i-- > 0 && !last;) last = t->frames[i].entered;
     const std::string innermost = last ? stream_core(last)->describe() : "no stream";
     for (size_t i = t->frames.size(); i-- > 0;) {
         if (t->frames[i].entered != stream) continue;
@@ -113,8 +129,7 @@ bool pop_stream(PyObject* stream) {
 bool set_stream(PyObject* stream) {
     ThreadStreams* t = thread_streams();
     if (!t) return false;
-    forget_other_work(*t);
-    std::vector<PyObject*>& chosen = t->frames.back().chosen;
+    std::vector<PyObject*>& chosen = writable_frame(*t).chosen;
     chosen.push_back(Py_NewRef(stream));
     for (size_t i = 0; i + 1 < chosen.size(); ++i) {
         if (device_of(chosen[i]) != device_of(stream)) continue;
@@ -130,9 +145,10 @@ bool set_stream(PyObject* stream) {
 template <class Accept>
 PyObject* find_chosen(Accept accept) {
     if (!mine) return nullptr;
-    forget_other_work(*mine);
+    const Inside now;
     for (size_t i = mine->frames.size(); i-- > 0;) {
         const Frame& f = mine->frames[i];
+        if (f.inside != now) continue;
         for (size_t k = f.chosen.size(); k-- > 0;)
             if (accept(f.chosen[k])) return f.chosen[k];
         if (f.entered && accept(f.entered)) return f.entered;

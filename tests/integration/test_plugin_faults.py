@@ -124,7 +124,8 @@ def test_work_that_the_device_loses_is_an_error_of_its_future() -> None:
 
 def test_work_that_the_device_runs_twice_runs_once() -> None:
     with loaded("faulty", "work runs twice") as device:
-        stream, ran = et.Stream(device), []
+        stream = et.Stream(device)
+        ran: list[object] = []
         for number in range(20):
             stream.submit(ran.append, number)
         stream.close(TIMEOUT)
@@ -162,7 +163,8 @@ def test_a_taken_name_is_refused_and_another_one_works() -> None:
         for taken in (first.type, "cpu"):
             with pytest.raises(et.UsageValueError, match=f"'{taken}' is registered already"):
                 et.Device.load(example_library(), taken)
-        one, two, ran = et.Stream(first), et.Stream(second), []
+        one, two = et.Stream(first), et.Stream(second)
+        ran: list[object] = []
         one.submit(ran.append, 1)
         two.wait_stream(one)  # two device types, though one library
         two.submit(ran.append, 2)

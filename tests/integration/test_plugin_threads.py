@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import random
 import threading
 from typing import Any
@@ -123,12 +124,13 @@ def test_narrow_streams_take_everything_in_the_end() -> None:
 
 
 def test_every_event_tells_once_when_it_is_done() -> None:
-    streams, told = make_streams(4), []
+    streams = make_streams(4)
+    told: list[int] = []
     for number in range(300):
         stream = streams[number % 4]
         stream.submit(int)
         event = stream.record_event()
-        event.notify(lambda event, number=number: told.append(number))
+        event.notify(functools.partial(lambda number, _: told.append(number), number))
     eventually(lambda: len(told) >= 300, "every callback was called")
     close(streams)
     assert sorted(told) == list(range(300))
@@ -156,7 +158,8 @@ def test_work_may_submit_to_its_own_stream_and_ask_about_it() -> None:
 
 
 def test_what_is_queued_in_a_stream_that_is_dropped_still_runs() -> None:
-    kind, ran = threads_device(), []
+    kind = threads_device()
+    ran: list[int] = []
     for number in range(200):
         et.Stream(kind).submit(ran.append, number)
     eventually(lambda: len(ran) == 200, "everything has run")

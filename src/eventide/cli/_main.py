@@ -6,13 +6,14 @@ Exit codes: 0 fine, 1 findings, 2 misuse or an error. 130 is Ctrl-C, as in a she
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 import eventide as et
 from eventide.cli import _output
-from eventide.errors import EventideError
+from eventide.errors import EventideError, UsageValueError
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
 # neither exports this one.
@@ -68,6 +69,36 @@ def devices(as_json: Json = False) -> int:
     else:
         _devices.show_devices(found, _output.stdout())
     return 0
+
+
+@app.command()
+def conformance(  # noqa: PLR0917 - typer makes options of them
+    device: Annotated[str, typer.Option(help="The device, such as 'cpu' or 'mine:1'.")],
+    save: Annotated[Path | None, typer.Option(help="Add the row to this Markdown table.")] = None,
+    only: Annotated[str, typer.Option(help="Only checks with these words, or of this decision, such as 3.4.")] = "",
+    limit: Annotated[float, typer.Option(min=0.1, help="Seconds after which a check counts as stuck.")] = 20.0,
+    modules: Annotated[
+        list[str] | None, typer.Option("--import", help="Import this module or file first: it registers the device.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Check that a device does what the runtime promises, whoever wrote it."""
+    from eventide.cli import _conformance
+    from eventide.testing.conformance import CHECKS, run
+
+    _conformance.import_all(modules or ())
+    if save is not None and save.is_dir():
+        raise UsageValueError(f"{save} is a directory; name a Markdown file, such as verified.md")
+    checks = _conformance.select(only) if only else CHECKS
+    with _output.progress(len(checks)) as step:
+        report = run(device, checks=checks, limit=limit, step=step)
+    if save is not None:
+        report.save(save)
+    if as_json:
+        _output.print_json(report)
+    else:
+        _conformance.show_report(report, _output.stdout())
+    return 1 if report.failed else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,100 @@
+"""How a check holds a stream, so that what is behind stays pending for as long as the check wants.
+
+Where streams really run at once: by work that blocks. Where work runs inside ``submit``: by a wait for a held stream of
+the cpu. Where time is virtual and work runs inside host calls, on the caller's own thread: by work that lasts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from eventide.backends import Capabilities
+from eventide.runtime import Device, Stream, work
+from eventide.testing.conformance._expect import CheckSkippedError, expect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LASTS = 1.0  # seconds of virtual time: a million host calls of a microsecond
+
+
+class Hold:
+    """A stream that goes no further until ``release``."""
+
+    def __init__(self, release: Callable[[], object]) -> None:
+        self._release = release
+
+    def release(self) -> None:
+        """Let the stream go on."""
+        self._release()
+
+
+class Gate:
+    """Work that blocks until it is opened."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._entered = threading.Event()
+        self._opened = threading.Event()
+
+    def __call__(self) -> None:
+        self._entered.set()
+        self._opened.wait(4 * self._patience)  # longer than any check: a forgotten gate ends all the same
+
+    def open(self) -> None:
+        """Let the work end."""
+        self._opened.set()
+
+    def reached(self) -> None:
+        """Wait until the work runs."""
+        expect(self._entered.wait(self._patience), "work that blocks was submitted to an idle stream and never ran")
+
+
+def hold_by_work(stream: Stream, gate: Gate, behind: bool = False) -> Hold:
+    """Submit work that blocks, and wait until it does, unless it stands behind pending work."""
+    stream.submit(gate)
+    if not behind:
+        gate.reached()
+    return Hold(gate.open)
+
+
+def hold_by_cpu(stream: Stream, cpu: Stream, gate: Gate) -> Hold:
+    """Let the stream wait for an event of a held stream of the cpu."""
+    hold = hold_by_work(cpu, gate)
+    stream.wait_event(cpu.record_event())
+    return hold
+
+
+def hold_by_duration(stream: Stream, seconds: float, patience: float) -> Hold:
+    """Submit work that lasts. Nobody has to let it go; ``release`` lets the device's clock pass its end."""
+    stream.submit(work(int, name="hold", duration=seconds))
+    end = stream.record_event()
+    return Hold(lambda: end.synchronize(timeout=patience))
+
+
+def way_to_hold(device: Device, capabilities: Capabilities) -> str:
+    """'work', 'cpu' or 'duration'; raises what skips a check when there is none."""
+    if not capabilities.deferred:
+        if not capabilities.gate:
+            raise CheckSkippedError("no 'gate': nothing holds a stream")
+        return "cpu"
+    if capabilities.concurrent:
+        return "work"
+    if _heeds_durations(str(device)):
+        return "duration"
+    raise CheckSkippedError("no 'concurrent', and declared durations are not heeded: nothing holds a stream")
+
+
+@functools.cache
+def _heeds_durations(device: str) -> bool:
+    with contextlib.closing(Stream(device)) as stream:
+        stream.submit(work(int, name="lasts", duration=LASTS))
+        for _ in range(20):
+            if stream.query():
+                return False
+            time.sleep(0.001)
+    return True

@@ -1,0 +1,81 @@
+"""Small things that checks use: work that fails, a call on another thread, an ear at a log."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from eventide.testing.conformance._expect import expect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+
+
+class Boom(Exception):  # noqa: N818 - it reads best where it is raised
+    """The error that work raises in checks."""
+
+
+def boom(message: str = "boom") -> None:
+    """Work that fails."""
+    raise Boom(message)
+
+
+class Background(Generic[T]):
+    """A call on a thread of its own."""
+
+    def __init__(self, call: Callable[[], T], patience: float) -> None:
+        self._call = call
+        self._patience = patience
+        self._values: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="conformance-background", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._values.append(self._call())
+        except BaseException as error:  # noqa: BLE001 - handed to the check
+            self._error = error
+
+    @property
+    def over(self) -> bool:
+        """Whether the call has returned or raised."""
+        return bool(self._values) or self._error is not None
+
+    def error(self) -> BaseException | None:
+        """What the call raised, if anything."""
+        self._thread.join(self._patience)
+        expect(not self._thread.is_alive(), "a call on another thread never came back")
+        return self._error
+
+    def result(self) -> T:
+        """What the call returned; raises what it raised."""
+        if (error := self.error()) is not None:
+            raise error
+        return self._values[0]
+
+
+class _Ear(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@contextlib.contextmanager
+def logged(name: str) -> Iterator[list[logging.LogRecord]]:
+    """Everything that a logger is told meanwhile; nothing of it is printed."""
+    ear, logger = _Ear(), logging.getLogger(name)
+    propagates, logger.propagate = logger.propagate, False
+    logger.addHandler(ear)
+    try:
+        yield ear.records
+    finally:
+        logger.removeHandler(ear)
+        logger.propagate = propagates

@@ -1,0 +1,133 @@
+"""notify, and the thread that callbacks run on (decision 13)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from eventide.errors import UsageError
+from eventide.runtime import Event, Future, synchronize
+from eventide.testing.conformance._bench import Bench
+from eventide.testing.conformance._check import check
+from eventide.testing.conformance._expect import equal, expect
+from eventide.testing.conformance._tools import Boom, boom, logged
+
+NOTIFIER = "eventide-notifier"
+
+
+@check("3.13")
+def notify_tells_once_on_the_notifier_thread_with_the_event(bench: Bench) -> None:
+    stream, told = bench.stream(), list[tuple[Event, str]]()
+    hold = bench.hold(stream)
+    event = stream.record_event()
+    event.notify(lambda done: told.append((done, threading.current_thread().name)))
+    bench.stays(lambda: bench.virtual or not told, "nobody is told while the marker is pending")
+    hold.release()
+    event.synchronize(timeout=bench.patience)
+    bench.eventually(lambda: told, "the notification")
+    bench.stays(lambda: told == [(event, NOTIFIER)], f"one call, with the event, on the notifier: {told}")
+
+
+@check("3.13")
+def notify_of_what_is_over_tells_at_once_on_the_calling_thread(bench: Bench) -> None:
+    told = list[tuple[Event, int]]()
+    events = [bench.done(bench.stream()), bench.event()]
+    for number, event in enumerate(events, 1):
+        event.notify(lambda done: told.append((done, threading.get_ident())))
+        equal(len(told), number, "calls before notify returns")
+    equal(told, [(event, threading.get_ident()) for event in events], "whom they got, and where")
+
+
+@check("3.13")
+def notify_is_bound_to_the_version_recorded_now(bench: Bench) -> None:
+    (stream, late), told = bench.streams(2), list[str]()
+    first, second = bench.hold(stream), bench.hold(late)
+    event = stream.record_event()
+    event.notify(lambda _: told.append("first"))
+    event.record(late)
+    event.notify(lambda _: told.append("second"))
+    first.release()
+    bench.eventually(lambda: told, "the first notification")
+    bench.stays(lambda: bench.virtual or told == ["first"], "the later record neither delays nor doubles the first one")
+    second.release()
+    bench.eventually(lambda: told == ["first", "second"], "the second notification")
+
+
+@check("3.13")
+def callbacks_may_submit_record_and_wait(bench: Bench) -> None:
+    (stream, other), futures = bench.streams(2), list[Future[int]]()
+
+    def go_on(event: Event) -> None:
+        other.wait_event(event)
+        event.record(other)
+        futures.append(other.submit(int, "4"))
+
+    hold = bench.hold(stream)
+    stream.record_event().notify(go_on)
+    hold.release()
+    stream.synchronize(timeout=bench.patience)
+    bench.eventually(lambda: futures, "the notification")
+    equal(futures[0].result(bench.patience), 4, "work that a callback submitted")
+
+
+@check("3.13")
+def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
+    stream, told = bench.stream(), list[object]()
+    hold = bench.hold(stream)
+    future, event = stream.submit(int), stream.record_event()
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: stream.synchronize(timeout=bench.patience),
+        lambda: event.synchronize(timeout=bench.patience),
+        lambda: synchronize(bench.device, timeout=bench.patience),
+        lambda: future.result(timeout=bench.patience),
+        lambda: stream.close(timeout=bench.patience),
+    )
+
+    def try_all(_: object) -> None:
+        for call in calls:
+            try:
+                told.append(call())
+            except UsageError as error:
+                told.append(type(error))
+
+    bench.event().notify(try_all)
+    equal(told, [UsageError] * len(calls), "blocking calls in a callback, while there is something to wait for")
+    hold.release()
+    equal(future.result(bench.patience), 0, "the work itself")
+    expect(not stream.closed, "the stream is as it was")
+
+
+@check("3.13")
+def a_callback_that_raises_is_logged_and_the_others_are_called(bench: Bench) -> None:
+    stream, told = bench.stream(), list[int]()
+    hold = bench.hold(stream)
+    future, event = stream.submit(int), stream.record_event()
+    with logged("eventide") as records:
+        for adds in (event.notify, future.add_done_callback):
+            adds(lambda _: boom("in a callback"))
+            adds(lambda _: told.append(1))
+        hold.release()
+        event.synchronize(timeout=bench.patience)
+        bench.eventually(lambda: len(told) == 2, "both callbacks behind those that raised")
+    equal([type(one.exc_info[1]) for one in records if one.exc_info], [Boom, Boom], "errors in the log")
+    equal(stream.submit(int, "1").result(bench.patience), 1, "work afterwards")
+
+
+@check("3.13")
+def done_callbacks_of_a_future_run_once_in_their_order(bench: Bench) -> None:
+    stream, told = bench.stream(), list[tuple[int, str]]()
+    hold = bench.hold(stream)
+    future = stream.submit(int, "6")
+
+    def tell(number: int, done: Future[int]) -> None:
+        told.append((done.result() + number, threading.current_thread().name))
+
+    for number in range(3):
+        future.add_done_callback(partial(tell, number))
+    hold.release()
+    stream.synchronize(timeout=bench.patience)
+    bench.eventually(lambda: len(told) == 3, "three callbacks")
+    equal(told, [(6, NOTIFIER), (7, NOTIFIER), (8, NOTIFIER)], "what they saw, and where")
+    future.add_done_callback(lambda done: told.append((done.result(), "at once")))
+    equal(told[3:], [(6, "at once")], "a callback of a finished Future")

@@ -1,0 +1,114 @@
+"""Versions: a wait is bound to the marker that was there when it was called (decision 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from eventide.runtime import Stream
+from eventide.testing.conformance._bench import Bench
+from eventide.testing.conformance._check import check
+from eventide.testing.conformance._expect import equal, expect
+from eventide.testing.conformance._hold import Hold
+
+
+@check("3.3")
+def a_later_record_does_not_delay_a_wait(bench: Bench) -> None:
+    # Elsewhere a waiter on the finished first record blocks on the second.
+    stream, other = bench.streams(2)
+    event = bench.done(stream)
+    other.wait_event(event)
+    hold = bench.hold(stream)
+    event.record(stream)
+    future = other.submit(int, "4")
+    equal(future.result(bench.patience), 4, "work behind a wait for the first record, while the second is pending")
+    expect(event.query() is False, "the second record is still pending")
+    hold.release()
+
+
+@check("3.3")
+def a_pending_wait_ends_with_the_record_it_was_made_for(bench: Bench) -> None:
+    stream, other = bench.streams(2)
+    first = bench.hold(stream)
+    event = stream.record_event()
+    other.wait_event(event)
+    future = other.submit(int, "4")
+    second = bench.hold(stream, behind=True)
+    event.record(stream)
+    first.release()
+    equal(future.result(bench.patience), 4, "work behind a wait for the first record, while the second is pending")
+    expect(event.query() is False, "the second record is still pending")
+    second.release()
+
+
+@check("3.3")
+def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
+    (stream, idle, other), log = bench.streams(3), list[str]()
+    hold = bench.hold(stream)
+    stream.submit(log.append, "first")
+    event = stream.record_event()
+    other.wait_event(event)
+    future = other.submit(log.append, "second")
+    event.record(idle)
+    event.synchronize(timeout=bench.patience)
+    bench.stays(lambda: not future.done(), "a wait for a pending record is not released by a later one that is done")
+    hold.release()
+    future.result(bench.patience)
+    equal(log, ["first", "second"], "the order over two streams")
+
+
+@check("3.3")
+def query_speaks_of_the_newest_record(bench: Bench) -> None:
+    # Elsewhere query says done while the second record is pending.
+    def query(way: Callable[[Stream], Hold]) -> None:
+        stream, idle = bench.streams(2)
+        event = bench.done(stream)
+        hold = way(stream)
+        event.record(stream)
+        bench.stays(lambda: event.query() is False, "query is False while the second record is pending")
+        event.record(idle)
+        event.synchronize(timeout=bench.patience)
+        expect(event.query() is True, "query is True once the third record is done")
+        equal(event.version, 3, "the version after three records")
+        hold.release()
+
+    query(bench.hold)
+    query(bench.stall)
+
+
+@check("3.3")
+def a_new_marker_knows_nothing_of_the_markers_before_it(bench: Bench) -> None:
+    # A device may use the memory of a finished marker again, and must not use its state.
+    def use_again(way: Callable[[Stream], Hold]) -> None:
+        stream = bench.stream()
+        for event in [bench.done(stream) for _ in range(8)]:
+            event.record(stream)
+            event.synchronize(timeout=bench.patience)
+        hold = way(stream)
+        events = [stream.record_event() for _ in range(6)]
+        bench.stays(lambda: not any(event.query() for event in events), "new markers behind a hold are pending")
+        hold.release()
+        for event in events:
+            event.synchronize(timeout=bench.patience)
+
+    use_again(bench.hold)
+    use_again(bench.stall)
+
+
+@check("3.3")
+def an_event_may_be_used_from_several_threads_at_once(bench: Bench) -> None:
+    event, streams = bench.event(), bench.streams(3)
+
+    def use(number: int) -> int:
+        for _ in range(20):
+            event.record(streams[number])
+            event.wait(streams[(number + 1) % 3])
+            event.query()
+            event.synchronize(timeout=bench.patience)
+        return number
+
+    threads = [bench.background(partial(use, number)) for number in range(3)]
+    equal([thread.result() for thread in threads], [0, 1, 2], "three threads with one event")
+    equal(event.version, 60, "the version after 60 records")
+    for stream in streams:
+        stream.synchronize(timeout=bench.patience)
