@@ -25,8 +25,8 @@
 
 namespace {
 
-const eventide_host* host;     // what Eventide does for us
-thread_local std::string why;  // the words for last_error
+std::atomic<const eventide_host*> host;  // what Eventide does for us; atomic, since a device may be loaded twice
+thread_local std::string why;            // the words for last_error
 
 class Point {
   public:
@@ -86,7 +86,7 @@ class Stream {
         pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are for the threads of the program
         for (;;) {
             const Step step = stream->take();
-            if (step.kind == Step::run) host->run_work(step.work);
+            if (step.kind == Step::run) host.load()->run_work(step.work);
             if (step.kind == Step::pass) step.point->pass();
             if (step.kind == Step::wait) step.point->wait();
             if (step.kind == Step::end) break;

@@ -1,5 +1,6 @@
 #include "plugin.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -75,6 +76,11 @@ struct Plugin {
             return f();
         } catch (const std::exception& e) {
             throw Error(ErrorKind::device, std::string(function) + "() of device '" + type + "' threw " + e.what());
+        } catch (abi::__forced_unwind&) {
+            throw;  // the thread ends here: see thread.hpp
+        } catch (...) {
+            throw Error(ErrorKind::device, std::string(function) + "() of device '" + type +
+                                               "' threw something that is not a std::exception");
         }
     }
 

@@ -40,6 +40,7 @@ uint64_t shut_down(int64_t timeout_ns) {
             marker->sleep(ns);
         }
         if (marker && marker->pending()) left += stream->unfinished();
+        if (stream->poisoned()) stream->drained();  // the last chance to tell about an error that nobody saw
     }
     notifier::drain(deadline - now_ns());
     abandoned.store(true, std::memory_order_seq_cst);

@@ -133,6 +133,7 @@ uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind) {
 void Stream::flush_device() {
     try {
         device_stream_->flush();
+        if (polled_ && position() % 64 == 0) ask_sometimes();
     } catch (const Error& e) {
         poison(Ref<Failure>(new Failure(e.what())));
     }

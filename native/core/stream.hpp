@@ -140,6 +140,7 @@ class Stream final : public RefCounted {
     Ref<Marker> take_marker_locked(uint64_t event, bool timing);
     void tell_marker(Marker& marker);
     void flush_device();
+    void ask_sometimes();
     void drop_outstanding(Marker& marker);
     void start_work();
     void end_work(Work& work, const HookRecord& record);

@@ -85,7 +85,7 @@ void Stream::advance(uint64_t position) {
         int64_t time = 0;
         try {
             if (!failure) failure = device_stream_->failure(*marker);
-            if (marker->timing() && marker->handle) time = device_stream_->completed_at(*marker);
+            if (marker->timing() && !failure) time = device_stream_->completed_at(*marker);
         } catch (const Error& e) {
             failure = Ref<Failure>(new Failure(e.what()));
         }
@@ -165,6 +165,16 @@ void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
 Ref<Marker> Stream::first_marker() const {
     std::lock_guard lock(m_);
     return outstanding_.empty() ? Ref<Marker>() : outstanding_.front();
+}
+
+// A program that never asks would let what is over pile up: now and then the middle of it is asked about.
+void Stream::ask_sometimes() {
+    Ref<Marker> middle;
+    {
+        std::lock_guard lock(m_);
+        if (!outstanding_.empty()) middle = outstanding_[outstanding_.size() / 2];
+    }
+    if (middle) (void)middle->pending();
 }
 
 // The marker behind all that is queued, if there is one already.

@@ -44,8 +44,8 @@ class Work {
 
     // Of work on polled devices, between its run and the marker behind it.
     std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over
-    int64_t start_ns = -1;  // on the device's clock; negative: unknown
-    void* device_data = nullptr;  // the device's, until DeviceStream::forget
+    int64_t start_ns = -1;                        // on the device's clock; negative: unknown
+    void* device_data = nullptr;                  // the device's, until DeviceStream::forget
 };
 
 }  // namespace eventide

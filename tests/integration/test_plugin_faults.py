@@ -125,7 +125,7 @@ def test_work_that_the_device_loses_is_an_error_of_its_future() -> None:
 def test_work_that_the_device_runs_twice_runs_once() -> None:
     with loaded("faulty", "work runs twice") as device:
         stream = et.Stream(device)
-        ran: list[object] = []
+        ran: list[int] = []
         for number in range(20):
             stream.submit(ran.append, number)
         stream.close(TIMEOUT)
@@ -164,7 +164,7 @@ def test_a_taken_name_is_refused_and_another_one_works() -> None:
             with pytest.raises(et.UsageValueError, match=f"'{taken}' is registered already"):
                 et.Device.load(example_library(), taken)
         one, two = et.Stream(first), et.Stream(second)
-        ran: list[object] = []
+        ran: list[int] = []
         one.submit(ran.append, 1)
         two.wait_stream(one)  # two device types, though one library
         two.submit(ran.append, 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import random
 import threading
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import eventide as et
 from tests.helpers import TIMEOUT, Background, eventually, heard
 from tests.integration.plugin_devices import example_library, native_function, threads_device
-from tests.integration.processes import run_many, say
+from tests.integration.processes import run, run_many, say
 
 STREAMS, ITEMS, EVENTS = 8, 2000, 16
 
@@ -129,8 +128,7 @@ def test_every_event_tells_once_when_it_is_done() -> None:
     for number in range(300):
         stream = streams[number % 4]
         stream.submit(int)
-        event = stream.record_event()
-        event.notify(functools.partial(lambda number, _: told.append(number), number))
+        stream.record_event().notify(lambda event, number=number: told.append(number))  # type: ignore[misc]
     eventually(lambda: len(told) >= 300, "every callback was called")
     close(streams)
     assert sorted(told) == list(range(300))
@@ -158,10 +156,9 @@ def test_work_may_submit_to_its_own_stream_and_ask_about_it() -> None:
 
 
 def test_what_is_queued_in_a_stream_that_is_dropped_still_runs() -> None:
-    kind = threads_device()
     ran: list[int] = []
     for number in range(200):
-        et.Stream(kind).submit(ran.append, number)
+        et.Stream(threads_device()).submit(ran.append, number)
     eventually(lambda: len(ran) == 200, "everything has run")
     assert sorted(ran) == list(range(200))
 
@@ -183,3 +180,10 @@ def test_a_process_leaves_again_and_again() -> None:
     """A thread that wants to go back into Python at the wrong moment is a matter of luck: many short runs."""
     for child in run_many("plugin_exit", [(example_library(), "many")] * 12, EVENTIDE_EXIT_TIMEOUT="0.02"):
         child.check(0)
+
+
+def test_after_a_fork_both_sides_use_the_device() -> None:
+    child = run("plugin_fork", example_library()).check(0)
+    refused, *rest = child.out.splitlines()
+    assert "before fork" in refused
+    assert rest == ["child 323400", "child ended with 0", "parent 323400"]

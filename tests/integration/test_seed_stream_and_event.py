@@ -63,7 +63,7 @@ def test_the_steps_of_the_stream_and_event_case(built: str, stream: et.Stream) -
         event.synchronize(TIMEOUT)
         assert event.query()
     elapsed = e.elapsed_time(e1)
-    assert elapsed == (e1.completed_at - e.completed_at) / 1e6
+    assert elapsed == pytest.approx((e1.completed_at - e.completed_at) / 1e6)
     assert e1.elapsed_time(e) == -elapsed
     with pytest.raises(ValueError, match=TIMING):
         e.elapsed_time(e2)
@@ -119,7 +119,7 @@ def test_work_runs_in_order_on_the_one_thread_of_its_stream(stream: et.Stream) -
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_stream_waits_for_another_one_of_any_index(built: str, stream: et.Stream, index: int) -> None:
     other, gate = et.Stream(et.Device(built, index)), Gate()
-    ran: list[object] = []
+    ran: list[str] = []
     gate.hold(stream)
     stream.submit(ran.append, "first")
     other.submit(ran.append, "free").result(TIMEOUT)
@@ -187,7 +187,7 @@ def test_events_of_different_device_types_have_no_common_time(built: str, stream
 @pytest.mark.parametrize("waits", ["the plug-in waits for the cpu", "the cpu waits for the plug-in"])
 def test_waits_between_the_plug_in_and_the_cpu(stream: et.Stream, waits: str) -> None:
     cpu, gate = et.Stream("cpu"), Gate()
-    ran: list[object] = []
+    ran: list[int] = []
     held, waiting = (cpu, stream) if waits.startswith("the plug-in") else (stream, cpu)
     gate.hold(held)
     held.submit(ran.append, 1)

@@ -129,7 +129,7 @@ class SettledWorld(World):
         if work.state is State.PENDING:
             if work.running:
                 assert self.started[node].wait(LIMIT), f"work {node} has not started"
-                assert future.running()
+                assert future.running(), f"work {node} stands at its gate, but: {future!r}"
                 assert not future.done()
             elif furthest.state is State.PENDING:
                 assert not self.started[node].is_set() if node in self.started else True

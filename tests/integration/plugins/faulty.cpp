@@ -49,44 +49,29 @@ const std::map<std::string, Change> faults = {
     {"no open_gate", [](eventide_device& d) { d.open_gate = nullptr; }},
     {"no free", [](eventide_device& d) { d.allocate = [](int32_t, size_t bytes) { return std::malloc(bytes); }; }},
     {"only what is needed",
-     [](eventide_device& d) {
-         d.count = nullptr, d.description = nullptr, d.last_error = nullptr, d.join = nullptr;
-     }},
+     [](eventide_device& d) { d.count = nullptr, d.description = nullptr, d.last_error = nullptr, d.join = nullptr; }},
     {"open_stream fails",
      [](eventide_device& d) {
          d.open_stream = [](int32_t, int32_t) { return say<void*>(nullptr, "no more queues"); };
      }},
     {"submit fails",
-     [](eventide_device& d) {
-         d.submit = [](void*, eventide_work*) { return say(7, "the queue is full"); };
-     }},
+     [](eventide_device& d) { d.submit = [](void*, eventide_work*) { return say(7, "the queue is full"); }; }},
     {"submit fails in silence",
      [](eventide_device& d) {
          d.submit = [](void*, eventide_work*) { return 7; };
          d.last_error = nullptr;
      }},
     {"make_marker fails",
-     [](eventide_device& d) {
-         d.make_marker = [](void*, int) { return say<void*>(nullptr, "out of markers"); };
-     }},
+     [](eventide_device& d) { d.make_marker = [](void*, int) { return say<void*>(nullptr, "out of markers"); }; }},
     {"two markers only", keep_two_markers},
-    {"wait fails",
-     [](eventide_device& d) {
-         d.wait = [](void*, void*) { return say(1, "too many waits"); };
-     }},
-    {"gate fails",
-     [](eventide_device& d) {
-         d.gate = [](void*) { return say<void*>(nullptr, "no gate left"); };
-     }},
+    {"wait fails", [](eventide_device& d) { d.wait = [](void*, void*) { return say(1, "too many waits"); }; }},
+    {"gate fails", [](eventide_device& d) { d.gate = [](void*) { return say<void*>(nullptr, "no gate left"); }; }},
     {"marker fails",
      [](eventide_device& d) {
          d.poll = [](void* m) { return int(table.poll(m) == EVENTIDE_DONE ? EVENTIDE_FAILED : EVENTIDE_PENDING); };
          d.error = [](void*) { return "the bus fell off"; };
      }},
-    {"work is lost",
-     [](eventide_device& d) {
-         d.submit = [](void*, eventide_work*) { return 0; };
-     }},
+    {"work is lost", [](eventide_device& d) { d.submit = [](void*, eventide_work*) { return 0; }; }},
     {"work runs twice",
      [](eventide_device& d) {
          d.submit = [](void* s, eventide_work* w) { return table.submit(s, w) + table.submit(s, w); };
@@ -104,21 +89,12 @@ const std::map<std::string, Change> faults = {
          d.make_marker = [](void*, int) -> void* { throw std::runtime_error("thrown by make_marker"); };
      }},
     {"wait throws",
-     [](eventide_device& d) {
-         d.wait = [](void*, void*) -> int { throw std::runtime_error("thrown by wait"); };
-     }},
-    {"flush throws",
-     [](eventide_device& d) {
-         d.flush = [](void*) { throw std::runtime_error("thrown by flush"); };
-     }},
+     [](eventide_device& d) { d.wait = [](void*, void*) -> int { throw std::runtime_error("thrown by wait"); }; }},
+    {"flush throws", [](eventide_device& d) { d.flush = [](void*) { throw std::runtime_error("thrown by flush"); }; }},
     {"poll throws",
-     [](eventide_device& d) {
-         d.poll = [](void*) -> int { throw std::runtime_error("thrown by poll"); };
-     }},
+     [](eventide_device& d) { d.poll = [](void*) -> int { throw std::runtime_error("thrown by poll"); }; }},
     {"join throws",
-     [](eventide_device& d) {
-         d.join = [](void*, int64_t) { throw std::runtime_error("thrown by join"); };
-     }},
+     [](eventide_device& d) { d.join = [](void*, int64_t) { throw std::runtime_error("thrown by join"); }; }},
 };
 
 }  // namespace
