@@ -34,9 +34,7 @@ class UsesStaleMarkers(Broken):
     """A marker is used again as it was left (known failure 16)"""
 
     caught_by = "a new marker knows nothing of the markers before it"
-
-    def __init__(self) -> None:
-        self.cache: list[Marker] = []
+    cache: ClassVar[list[Marker]] = []
 
     def make_marker(self, steps: Any, timing: bool) -> Marker:
         if not self.cache:
@@ -109,10 +107,8 @@ class WaitsForTheNewest(Broken):
     """A wait is for the newest marker of a stream, not for the one it was made for (known failure 20)"""
 
     caught_by = "a pending wait ends with the record it was made for"
-
-    def __init__(self) -> None:
-        self.newest: dict[int, Marker] = {}
-        self.stream: dict[Marker, int] = {}
+    newest: ClassVar[dict[int, Marker]] = {}
+    stream: ClassVar[dict[Marker, int]] = {}
 
     def make_marker(self, steps: Any, timing: bool) -> Marker:
         marker = self.newest[id(steps)] = super().make_marker(steps, timing)
@@ -127,9 +123,7 @@ class IsIdleTooSoon(Broken):
     """A stream is idle when no work is queued, whatever runs (known failure 21)"""
 
     caught_by = "a time is not before the end of the work in front of the marker"
-
-    def __init__(self) -> None:
-        self.queued: Counter[int] = Counter()
+    queued: ClassVar[Counter[int]] = Counter()
 
     def submit(self, steps: Any, work: Any) -> None:
         def run() -> None:
@@ -150,9 +144,7 @@ class IgnoresOtherIndices(Broken):
     """A wait for a marker of another device of the type is none (known failure 21)"""
 
     caught_by = "any device of a type waits for any other"
-
-    def __init__(self) -> None:
-        self.index: dict[object, int] = {}
+    index: ClassVar[dict[object, int]] = {}
 
     def open_stream(self, index: int, priority: int) -> Any:
         steps = super().open_stream(index, priority)
@@ -191,8 +183,7 @@ class RunsOutOfOrder(Broken):
     caught_by = "work of one stream runs in the order of submission"
 
     def submit(self, steps: Any, work: Any) -> None:
-        waiting = [steps.get_nowait() for _ in range(steps.qsize())]
-        for step in (work.run, *waiting):
+        for step in [work.run, *(steps.get_nowait() for _ in range(steps.qsize()))]:
             steps.put(step)
 
 
@@ -222,17 +213,14 @@ class IgnoresWaits(Broken):
 
     caught_by = "a stream that waits runs later work after the event"
 
-    def wait(self, steps: Any, marker: Marker) -> None:
-        """Forget it."""
+    def wait(self, steps: Any, marker: Marker) -> None: ...
 
 
 class MarkersDoNotWait(Broken):
     """A wait holds the next work, and no marker in front of it"""
 
     caught_by = "a marker behind a wait is pending while the event is"
-
-    def __init__(self) -> None:
-        self.waits: defaultdict[int, list[Marker]] = defaultdict(list)
+    waits: ClassVar[defaultdict[int, list[Marker]]] = defaultdict(list)
 
     def wait(self, steps: Any, marker: Marker) -> None:
         self.waits[id(steps)].append(marker)
@@ -247,18 +235,15 @@ class SharesQueues(Broken):
     """The fifth stream is the first one again (known failure 7)"""
 
     caught_by = "every stream is its own queue"
-
-    def __init__(self) -> None:
-        self.queues: list[Any] = []
-        self.turn = itertools.count()
+    queues: ClassVar[list[Any]] = []
+    turn = itertools.count()
 
     def open_stream(self, index: int, priority: int) -> Any:
         if len(self.queues) < 4:
             self.queues.append(super().open_stream(index, priority))
         return self.queues[next(self.turn) % len(self.queues)]
 
-    def close_stream(self, steps: Any) -> None:
-        """Others use it."""
+    def close_stream(self, steps: Any) -> None: ...
 
 
 for _broken in BROKEN.values():

@@ -29,6 +29,8 @@ test_cpu = conformance.pytest_test("cpu")
 test_sim = conformance.pytest_test("sim")
 test_the_device_of_the_example = conformance.pytest_test(tiny_device.Tiny.type)
 test_another_index_of_that_device = conformance.pytest_test("tiny:1")
+PLUGIN = Path(tiny_device.__file__).parent / "threads_device" / "threads_device.cpp"
+test_the_plug_in_of_the_example = conformance.pytest_test(str(et.Device.build("kit_threads", sources=[PLUGIN])))
 
 
 def run_cli(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -230,6 +232,7 @@ def test_the_command_imports_the_file_that_registers_the_device():
         (["--device", "cpu", "--only", "nonsense"], "no check is called like 'nonsense'"),
         (["--device", "cpu", "--import", "no_such_module"], "importing 'no_such_module' raised ModuleNotFoundError"),
         (["--device", "cpu", "--import", "nowhere.py"], "importing 'nowhere.py' raised FileNotFoundError"),
+        (["--device", "cpu", "--import", "nowhere.so"], "importing 'nowhere.so' raised DeviceError"),
         (["--device", "cpu", "--only", "3.2", "--save", "."], ". is a directory"),
         ([], "Missing option '--device'"),
     ],

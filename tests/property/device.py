@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import runpy
+from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, settings
 
 import eventide as et
 
 DEVICE = os.environ.get("EVENTIDE_TEST_DEVICE", "cpu")
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+if DEVICE == "tiny":
+    runpy.run_path(str(EXAMPLES / "tiny_device.py"))
+elif DEVICE == "threads":
+    et.Device.build(DEVICE, sources=[EXAMPLES / "threads_device" / "threads_device.cpp"])
 CAPABILITIES = et.Device(DEVICE).capabilities
 
 # Work can be held at a gate only where it runs on threads of the device's own: on `sim` and on immediate devices fn

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import eventide as et
 from eventide.errors import UsageValueError
 from eventide.testing.conformance import CHECKS, Check, Report
 
@@ -22,7 +23,7 @@ def select(words: str) -> tuple[Check, ...]:
 
 
 def import_all(names: Sequence[str]) -> None:
-    """Import modules, by name or by file, that register devices."""
+    """Import what registers devices: modules by name, Python files, shared libraries."""
     for name in names:
         try:
             _import(name)
@@ -31,6 +32,9 @@ def import_all(names: Sequence[str]) -> None:
 
 
 def _import(name: str) -> None:
+    if name.endswith(".so"):
+        et.Device.load(name)
+        return
     if not name.endswith(".py"):
         importlib.import_module(name)
         return

@@ -78,7 +78,7 @@ def conformance(  # noqa: PLR0917 - typer makes options of them
     only: Annotated[str, typer.Option(help="Only checks with these words, or of this decision, such as 3.4.")] = "",
     limit: Annotated[float, typer.Option(min=0.1, help="Seconds after which a check counts as stuck.")] = 20.0,
     modules: Annotated[
-        list[str] | None, typer.Option("--import", help="Import this module or file first: it registers the device.")
+        list[str] | None, typer.Option("--import", help="Import this module, .py or .so first: it brings the device.")
     ] = None,
     as_json: Json = False,
 ) -> int:
