@@ -39,10 +39,9 @@ demo: build  ## Run the demo
 test: lint native-quick  ## Lint, then every light test
 	pytest -m "not heavy"
 
-test-all: lint $(HEAVY)  ## Everything: heavy tests, sanitizers and stress as well
+test-all: lint $(HEAVY)  ## Everything: heavy tests and sanitizers as well
 	pytest
 	$(MAKE) native-test
-	$(MAKE) stress
 
 bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="submit --quick" for a part of it
 	python -m benchmarks $(ARGS)
@@ -74,7 +73,7 @@ native-test: $(TOOLS)  ## Run the C++ tests under ASan+UBSan, then under TSan
 	$(call native_tests,address,address)
 	$(call native_tests,thread,thread)
 
-stress: $(TESTING)  ## Run the property tests with more examples and the C++ tests under TSan, many times over
+stress: $(TESTING)  ## For the night: property tests with ten times the examples, C++ tests under TSan twenty times
 	pytest tests/property --hypothesis-profile=stress --timeout=1800 -o faulthandler_timeout=1860
 	$(call native_tests,thread,thread,--repeat until-fail:20)
 

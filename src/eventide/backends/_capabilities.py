@@ -16,7 +16,7 @@ class Capabilities:
     gate: bool
     """The host can hold a stream: it may wait for events of other device types."""
     copy: bool
-    """``Stream.copy`` works."""
+    """It has copies of its own; else ``Stream.copy`` goes through the host."""
     host_visible: bool
     """The host can read and write the device's memory."""
     concurrent: bool
