@@ -142,11 +142,18 @@ def test_every_capability_has_a_meaning():
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_the_table_of_devices_fits_the_terminal(count):
     capabilities = dict.fromkeys(_devices._MEANINGS, True)
-    infos = [_devices.DeviceInfo(f"sim:{i}", "virtual time", capabilities) for i in range(count)]
+    infos = [_devices.DeviceInfo(f"kind{i}:0", "virtual time", capabilities) for i in range(count)]
     file = StringIO()
     _devices.show_devices(infos, Console(file=file, width=80, color_system=None))
-    assert all(f"sim:{i}" in file.getvalue() for i in range(count))
+    assert all(f"kind{i}:0" in file.getvalue() for i in range(count))
     assert max(map(len, file.getvalue().splitlines())) <= 80
+
+
+def test_devices_that_differ_in_nothing_but_their_index_share_a_column():
+    able, unable = {"gate": True}, {"gate": False}
+    infos = [_devices.DeviceInfo(f"sim:{i}", "virtual time", able) for i in range(3)]
+    infos += [_devices.DeviceInfo("sim:3", "virtual time", unable), _devices.DeviceInfo("cpu:0", "threads", able)]
+    assert [title for title, _ in _devices.group(infos)] == ["sim:0-2", "sim:3", "cpu:0"]
 
 
 # --- eventide demo: results to text
