@@ -207,7 +207,7 @@ bool parse_arguments(const char* function, const char* const* names, PyObject** 
 
 PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeout_ns) {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.4g", double(timeout_ns) * 1e-9);
+    std::snprintf(seconds, sizeof seconds, "%.4g", double(timeout_ns < 1000 ? 0 : timeout_ns) * 1e-9);
     return PyErr_Format(PyExc_TimeoutError, "%s: %s after %s s; the work goes on", verb, what.c_str(), seconds);
 }
 

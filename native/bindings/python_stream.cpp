@@ -105,6 +105,10 @@ class PythonStream final : public DeviceStream {
         Call call;
         PyObject* r = call(m_.poll, {(PyObject*)marker.handle});
         const long state = r ? PyLong_AsLong(r) : -1;
+        if (interrupted()) {
+            call.end();
+            return MarkerState::pending;
+        }
         const bool sane = state >= 0 && state <= 2 && !PyErr_Occurred();
         std::string error = sane ? "" : r && !PyErr_Occurred() ? "gave no MarkerState" : "raised " + take_error();
         Py_XDECREF(r);
@@ -123,6 +127,7 @@ class PythonStream final : public DeviceStream {
         PyObject* seconds = PyFloat_FromDouble(double(ns) * 1e-9);
         PyObject* r = call(m_.join, {(PyObject*)marker.handle, seconds});
         Py_XDECREF(seconds);
+        if (interrupted()) return call.end();
         finish(call, "join", r);
     }
 
@@ -186,6 +191,13 @@ class PythonStream final : public DeviceStream {
     }
 
   private:
+    // Ctrl-C came while the backend's code ran: that is not the marker's failure. It goes on to the main thread.
+    static bool interrupted() {
+        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) return false;
+        send_to_main_thread();
+        return true;
+    }
+
     // Ends the call; what the backend raised becomes a DeviceError of the verb.
     void finish(const Call& call, const char* method, PyObject* result) {
         std::string error;

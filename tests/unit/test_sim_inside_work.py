@@ -198,6 +198,16 @@ def test_what_is_over_is_dropped(drive):
     assert work() is None
 
 
+def test_a_marker_that_is_done_keeps_no_stream_that_waited_for_it(drive):
+    first, second = drive.stream(), drive.stream()
+    drive.submit(first, 1e-3)
+    marker = drive.mark(first)
+    drive.wait(second, marker)
+    assert marker.held == [second]
+    drive.join(marker)
+    assert marker.held is None
+
+
 def test_queued_work_costs_no_place_in_the_heap(drive):
     streams = [drive.stream(index) for index in range(8)]
     for stream in streams * 100:

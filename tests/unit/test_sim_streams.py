@@ -232,7 +232,7 @@ def test_the_child_of_a_fork_starts_clean_and_runs_nothing_of_the_parents():
         child = os.fork()
         if not child:
             t = et.Stream("sim")
-            t.submit(lambda: os.write(1, b"child ")).result(10)
+            t.submit(et.work(lambda: os.write(1, b"child "), duration=2.0)).result(10)
             os._exit(0)
         os.waitpid(child, 0)
         s.synchronize(10)

@@ -1,4 +1,7 @@
-"""The host of the simulated devices: its clock, which its own calls move, and the running of functions."""
+"""The host of the simulated devices: its clock, which its own calls move, and the running of functions.
+
+A Ctrl-C that arrives here and not inside a function may lose the work item at hand, and its stream then stands still.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Marker:
     def __init__(self) -> None:
         self.called_at = 0
         self.time: int | None = None
-        self.held: list[Stream] = []  # streams that stand before a wait for it
+        self.held: list[Stream] | None = None  # streams that stand before a wait for it; most markers have none
         self.joined = False  # the host has waited for it since it last asked
 
 
@@ -107,7 +107,7 @@ class Schedule:
     def complete(self, marker: Marker, time: int) -> None:
         """Set the time of a marker that is in no stream."""
         marker.time = time
-        self._proceed(marker.held)
+        self._proceed(_release(marker))
 
     def start_until(self, time: int) -> Item | None:
         """The next item that starts up to a time; None when that time is reached."""
@@ -167,13 +167,23 @@ class Schedule:
                     break
                 if isinstance(entry, Marker):
                     entry.time = stream.passed_at = max(stream.passed_at, entry.called_at)
-                    streams += entry.held
-                    entry.held = []
+                    streams += _release(entry)
                 elif entry.marker.time is None:
-                    entry.marker.held.append(stream)
+                    _hold(stream, entry.marker)
                     break
                 else:
                     stream.passed_at = max(stream.passed_at, entry.marker.time)
                 entries.popleft()
             else:
                 stream.idle = True
+
+
+def _hold(stream: Stream, marker: Marker) -> None:
+    if marker.held is None:
+        marker.held = []
+    marker.held.append(stream)
+
+
+def _release(marker: Marker) -> list[Stream]:
+    held, marker.held = marker.held or [], None
+    return held
