@@ -1,0 +1,53 @@
+"""A package that is installed brings its device: by an entry point, when somebody names it."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+DEVICE = """
+    from examples.tiny_device import Tiny
+
+    class Offered(Tiny):
+        "A device of another package."
+        type = "offered"
+"""
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A folder with what pip leaves behind for a package with two entry points, one of them broken."""
+    (tmp_path / "offered_device.py").write_text(textwrap.dedent(DEVICE))
+    info = tmp_path / "offered-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: offered\nVersion: 1.0\n")
+    points = "[eventide.backends]\noffered = offered_device:Offered\nbroken = offered_device:Missing\n"
+    (info / "entry_points.txt").write_text(points)
+    return tmp_path
+
+
+def run(folder, program):
+    code = f"import sys; sys.path[:0] = [{str(folder)!r}, '.']\nimport eventide as et\n{textwrap.dedent(program)}"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_device_of_an_installed_package_is_there_when_it_is_named(installed):
+    ended = run(installed, "print(et.Stream('offered:1').submit(pow, 2, 5).result(10), et.Device('offered').name)")
+    assert (ended.stdout, ended.stderr) == ("32 A device of another package.\n", "")
+
+
+def test_an_unknown_device_names_those_that_packages_offer(installed):
+    ended = run(installed, "et.Device('gpu')")
+    assert "there is no device type 'gpu'; there are cpu, sim, offered, broken" in ended.stderr
+
+
+def test_an_entry_point_that_cannot_be_loaded_says_which_and_why(installed):
+    ended = run(installed, "et.Device('broken')")
+    assert "DeviceError: device type 'broken' of offered_device:Missing cannot be loaded" in ended.stderr
+    assert "Missing" in ended.stderr
+
+
+def test_importing_eventide_loads_no_backend(installed):
+    ended = run(installed, "print('offered_device' in sys.modules, 'importlib.metadata' in sys.modules)")
+    assert ended.stdout.split()[0] == "False"
