@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import threading
 
 import pytest
 
@@ -43,6 +44,19 @@ def test_closing_twice_and_from_two_threads_is_fine(make_stream, gate):
         closer.result()
     stream.close(timeout=TIMEOUT)
     assert stream.closed
+
+
+def test_a_close_that_timed_out_keeps_the_error_for_the_next_one(make_stream):
+    for _ in range(20):  # the worker must not take the error away in between, which was a race
+        stream, held = make_stream(), threading.Event()
+        stream.submit(held.wait, TIMEOUT)
+        stream.submit(int, "seven")
+        with pytest.raises(TimeoutError, match="after 0 s"):
+            stream.close(timeout=0)
+        held.set()
+        eventually(lambda stream=stream: stream.pending == 0, "the work that fails was reached")
+        with pytest.raises(ValueError, match="seven"):
+            stream.close(timeout=TIMEOUT)
 
 
 def test_a_close_that_timed_out_can_be_repeated(make_stream, gate):
