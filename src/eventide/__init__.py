@@ -7,6 +7,7 @@ Buffer, empty, work                       memory, and work that declares it  eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+Trace                                     what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -46,6 +47,7 @@ from eventide.runtime import (
 if TYPE_CHECKING:
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
+    from eventide.store import Trace
 
 __version__ = "0.1.0"
 
@@ -66,6 +68,7 @@ __all__ = [
     "SanitizerError",
     "Stream",
     "StreamError",
+    "Trace",
     "TraceFormatError",
     "UsageError",
     "UsageTypeError",
@@ -82,15 +85,20 @@ __all__ = [
     "work",
 ]
 
+# Names that come when asked for, and the room of each.
+_ON_USE = {
+    "Capabilities": "backends",
+    "DeviceBackend": "backends",
+    "Future": "runtime",
+    "Trace": "store",
+}
+
 
 def __getattr__(name: str) -> Any:
     """These come when asked for: what they import takes longer than all the rest."""
-    if name in ("Capabilities", "DeviceBackend"):
-        from eventide import backends
+    if name not in _ON_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(backends, name)
-    if name == "Future":
-        from eventide.runtime import Future
-
-        return Future
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"eventide.{_ON_USE[name]}")
+    return room if _ON_USE[name] == name else getattr(room, name)
