@@ -7,6 +7,7 @@ Buffer, empty, work                       memory, and work that declares it  eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+compiling                                 hear when compilers run            eventide.compiling
 Trace                                     what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -45,6 +46,7 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
+    from eventide import compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
     from eventide.store import Trace
@@ -74,6 +76,7 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "compiling",
     "current_stream",
     "default_stream",
     "devices",
@@ -89,6 +92,7 @@ __all__ = [
 _ON_USE = {
     "Capabilities": "backends",
     "DeviceBackend": "backends",
+    "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",
 }
