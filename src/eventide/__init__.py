@@ -3,7 +3,7 @@
 import eventide as et
 
 Stream, Event, Future, EventPool          run work and order it              eventide.runtime
-Buffer, empty, work                       memory, and work that declares it  eventide.runtime
+Buffer, empty, work, host_access          memory, and who touches it         eventide.runtime
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
@@ -39,6 +39,7 @@ from eventide.runtime import (
     default_stream,
     devices,
     empty,
+    host_access,
     set_stream,
     synchronize,
     work,
@@ -80,6 +81,7 @@ __all__ = [
     "empty",
     "errors",
     "hooks",
+    "host_access",
     "set_stream",
     "synchronize",
     "work",
