@@ -40,7 +40,8 @@ def told(array: np.ndarray, accesses) -> set[int]:
         run, stride, _ = strided or (0, 0, False)
         starts = range(0, length, stride) if stride else (0,)
         for start in starts:
-            out.update(range(address + start - array.ctypes.data, address + start - array.ctypes.data + (run or length)))
+            first = address + start - array.ctypes.data
+            out.update(range(first, first + (run or length)))
     return out
 
 

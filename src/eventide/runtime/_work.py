@@ -120,8 +120,8 @@ def work(
 ) -> Work[P, T] | Callable[[Callable[P, T]], Work[P, T]]:
     """Declare what a function reads and writes: by parameter name where it is defined, or by object for one call.
 
-    Whoever gives one of the two says that it is all: ``reads=(), writes=()`` touches nothing, and work that gives neither is
-    work that nobody knows about. `duration` is for devices with virtual time, in seconds.
+    Whoever gives one of the two says that it is all: ``reads=(), writes=()`` touches nothing, and of work that gives
+    neither nobody knows. `duration` is for devices with virtual time, in seconds.
     """
     if fn is None:
         return lambda function: Work(function, name, reads, writes, duration)
