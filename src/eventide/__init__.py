@@ -7,7 +7,7 @@ Buffer, empty, work                       memory, and work that declares it  eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
-Trace                                     what was recorded, as columns      eventide.store
+Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -47,7 +47,7 @@ from eventide.runtime import (
 if TYPE_CHECKING:
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace
+    from eventide.store import Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -80,6 +80,7 @@ __all__ = [
     "empty",
     "errors",
     "hooks",
+    "open_trace",
     "set_stream",
     "synchronize",
     "work",
@@ -91,6 +92,7 @@ _ON_USE = {
     "DeviceBackend": "backends",
     "Future": "runtime",
     "Trace": "store",
+    "open_trace": "store",
 }
 
 
