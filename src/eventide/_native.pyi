@@ -409,3 +409,14 @@ def shut_down(timeout: float) -> int:
     """
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
+
+def capture_stack() -> int:
+    """
+    The number of the caller's stack: equal stacks have equal numbers, for the life of the process.
+    """
+
+def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
+    """(file, line, function) of each frame, innermost first."""
+
+def stack_statistics() -> tuple[int, int]:
+    """(interned, captures lost beyond the limit)"""
