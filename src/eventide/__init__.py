@@ -7,7 +7,7 @@ Buffer, empty, work, host_access          memory, and who touches it         eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
-Trace                                     what was recorded, as columns      eventide.store
+Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -48,7 +48,7 @@ from eventide.runtime import (
 if TYPE_CHECKING:
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace
+    from eventide.store import Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -82,6 +82,7 @@ __all__ = [
     "errors",
     "hooks",
     "host_access",
+    "open_trace",
     "set_stream",
     "synchronize",
     "work",
@@ -93,6 +94,7 @@ _ON_USE = {
     "DeviceBackend": "backends",
     "Future": "runtime",
     "Trace": "store",
+    "open_trace": "store",
 }
 
 
