@@ -3,12 +3,12 @@
 import eventide as et
 
 Stream, Event, Future, EventPool          run work and order it              eventide.runtime
-Buffer, empty, work                       memory, and work that declares it  eventide.runtime
+Buffer, empty, work, host_access          memory, and who touches it         eventide.runtime
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
 compiling                                 hear when compilers run            eventide.compiling
-Trace                                     what was recorded, as columns      eventide.store
+Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -40,6 +40,7 @@ from eventide.runtime import (
     default_stream,
     devices,
     empty,
+    host_access,
     set_stream,
     synchronize,
     work,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from eventide import compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace
+    from eventide.store import Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -83,6 +84,8 @@ __all__ = [
     "empty",
     "errors",
     "hooks",
+    "host_access",
+    "open_trace",
     "set_stream",
     "synchronize",
     "work",
@@ -95,6 +98,7 @@ _ON_USE = {
     "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",
+    "open_trace": "store",
 }
 
 

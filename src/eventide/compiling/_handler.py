@@ -1,8 +1,8 @@
 """CompilationCallbackHandler: start for the outermost compile, end when the last one is over, over all threads.
 
 Who guards what: `_lock` guards `_running`, `_current`, `_due` and `_delivering`, and nobody is called under it.
-Callbacks run one start or end at a time, in order, on the thread that made it happen; where another thread is still busy
-with the callbacks of an earlier one, that thread runs these too. So starts and ends alternate and nothing ever waits.
+Callbacks run one start or end at a time, in order, on the thread that made it happen; where another thread is still at
+the callbacks of an earlier one, that thread runs these too. So starts and ends alternate and nothing ever waits.
 """
 
 from __future__ import annotations
