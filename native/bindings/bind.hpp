@@ -9,6 +9,7 @@ void bind_types(nanobind::module_& m);
 void bind_hooks(nanobind::module_& m);
 void bind_hook_record(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
+void bind_clock(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process(nanobind::module_& m);
 

@@ -135,6 +135,10 @@ class StreamBase:
         """The index of its device within the type."""
 
     @property
+    def _device_stream(self) -> Any:
+        """The stream as its DeviceBackend knows it, or None."""
+
+    @property
     def _markers_allocated(self) -> int:
         pass
 
@@ -348,6 +352,26 @@ def device_register(device_type: str, backend: object) -> None:
     """Registers a DeviceBackend for the life of the process."""
 
 def device_description(device_type: str, index: int) -> str: ...
+
+class ClockModel:
+    """What a clock says, on CLOCK_MONOTONIC, with a bound on the error."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, before: int, device: int, after: int) -> None:
+        """A reading of the clock between two of CLOCK_MONOTONIC."""
+
+    def at(self, device: int) -> tuple[int, int]:
+        """
+        (CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).
+        """
+
+    def state(self) -> dict[str, Any]:
+        """
+        samples, drift, wander, anchors: (CLOCK_MONOTONIC ns, offset, error) each.
+        """
+
+def device_clock(device_type: str, index: int, sample: bool) -> dict[str, Any] | None: ...
 
 def buffer_address(view: object) -> int:
     """The address of the first item of anything with the buffer protocol."""

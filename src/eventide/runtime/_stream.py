@@ -10,6 +10,7 @@ from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
 
 if TYPE_CHECKING:
+    from eventide.backends import DeviceBackend
     from eventide.runtime._future import Future
 
 P = ParamSpec("P")
@@ -64,6 +65,18 @@ class Stream(_native.StreamBase):
         address, value, default_name = resolve_call(function, argument)
         return self._submit_call(address, value, (function, argument, keep), name or default_name)
 
+    @property
+    def native(self) -> Any:
+        """The driver's own object, such as a ``pyopencl.CommandQueue``; None where there is none."""
+        backend = _backend_of(self.device_type)
+        return None if backend is None else backend.native(self._device_stream)
+
+    def _copy_by_device(self, dst: object, src: object) -> Future[None]:
+        """``copy`` on an immediate device."""
+        from eventide.runtime._copy import device_copy
+
+        return device_copy(self, _backend_of(self.device_type), dst, src)
+
     def wait_stream(self, other: Stream) -> None:
         """Make later work wait for all that is queued in another stream now. Does not block."""
         if not isinstance(other, Stream):
@@ -82,3 +95,10 @@ class Stream(_native.StreamBase):
         name = f" {self.name!r}" if self.name else ""
         state = ", closed" if self.closed else ""
         return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"
+
+
+def _backend_of(kind: str) -> DeviceBackend | None:
+    """The backend of a device type that is written in Python."""
+    from eventide.backends._available import BACKENDS
+
+    return BACKENDS.get(kind)
