@@ -31,4 +31,5 @@ NB_MODULE(_native, m) {
     python::bind_clock(m);
     python::bind_memory(m);
     python::bind_process(m);
+    python::bind_stacks(m);
 }
