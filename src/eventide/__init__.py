@@ -3,10 +3,11 @@
 import eventide as et
 
 Stream, Event, Future, EventPool          run work and order it              eventide.runtime
-Buffer, empty, work                       memory, and work that declares it  eventide.runtime
+Buffer, empty, work, host_access          memory, and who touches it         eventide.runtime
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -39,12 +40,14 @@ from eventide.runtime import (
     default_stream,
     devices,
     empty,
+    host_access,
     set_stream,
     synchronize,
     work,
 )
 
 if TYPE_CHECKING:
+    from eventide import adapters, compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
     from eventide.store import Trace, open_trace
@@ -74,12 +77,15 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "adapters",
+    "compiling",
     "current_stream",
     "default_stream",
     "devices",
     "empty",
     "errors",
     "hooks",
+    "host_access",
     "open_trace",
     "set_stream",
     "synchronize",
@@ -90,6 +96,8 @@ __all__ = [
 _ON_USE = {
     "Capabilities": "backends",
     "DeviceBackend": "backends",
+    "adapters": "adapters",
+    "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",
     "open_trace": "store",
