@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Self, TypeVar
 
+import numpy
+import numpy.typing
+
 from eventide.runtime import Event, Future, Stream
 
 
@@ -448,6 +451,26 @@ def after_fork_in_child() -> None: ...
 def shut_down(timeout: float) -> int:
     """
     Waits for all streams, then gives up their workers; returns how many work items were left.
+    """
+
+class Lanes:
+    """The lanes on which the spans of each track nest."""
+
+    def lane(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each span."""
+
+    def track(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each lane."""
+
+    def order(self) -> numpy.typing.NDArray[numpy.int64]:
+        """The rows of the spans, lane by lane, outer before inner."""
+
+def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
+    """Puts each span on the first lane of its track on which it nests."""
+
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+    """
+    Writes track events through `write`; returns how many edges became arrows.
     """
 
 class ChromeDocument:
