@@ -4,6 +4,7 @@
 #include "current.hpp"
 #include "hot_event.hpp"
 #include "hot_ticket.hpp"
+#include "learnt.hpp"
 
 namespace eventide::python {
 namespace {
@@ -14,9 +15,10 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     const char *type, *name;
     int index, priority;
     unsigned max_pending;
-    static const char* keywords[] = {"device_type", "index", "priority", "max_pending", "name", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs", const_cast<char**>(keywords), &type, &index, &priority,
-                                     &max_pending, &name))
+    PyObject* existing = nullptr;
+    static const char* keywords[] = {"device_type", "index", "priority", "max_pending", "name", "existing", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs|O", const_cast<char**>(keywords), &type, &index, &priority,
+                                     &max_pending, &name, &existing))
         return -1;
     if (stream_core(self)) {
         raise(ErrorKind::usage, "%s is made already; make another Stream instead",
@@ -27,7 +29,7 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     guarded([&]() -> PyObject* {
         Device* device = devices::find(type);
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
-        Ref<Stream> core = Stream::open(*device, {int16_t(index), priority, max_pending, name});
+        Ref<Stream> core = Stream::open(*device, {int16_t(index), priority, max_pending, name, existing});
         core->handle = self;
         ((PyStream*)self)->core = core.detach();
         return nullptr;
@@ -91,7 +93,9 @@ PyObject* m_query(PyObject* self, PyObject*) {
     if (!core) return nullptr;
     return guarded([&] {
         core->check_usable();
-        return PyBool_FromLong(core->idle());
+        const bool idle = core->idle();
+        if (idle && !learnt(core, 0, 0, 0)) return (PyObject*)nullptr;
+        return PyBool_FromLong(idle);
     });
 }
 
@@ -138,13 +142,14 @@ PyObject* m_ticket(PyObject* self, PyObject*) {
     if (!core) return nullptr;
     return guarded([&]() -> PyObject* {
         core->check_usable();
-        if (hub::listening(Hook::stream_synchronization)) {
-            HookRecord r{.hook = Hook::stream_synchronization, .device = core->device_id, .stream = core->id};
+        HookRecord r{.hook = Hook::stream_synchronization, .device = core->device_id, .stream = core->id};
+        if (hub::listening(r.hook)) {
+            r.handle = hub::next_token();
             hub::fire(r);
             if (PyErr_Occurred()) return nullptr;
         }
         Stream::Sync sync = core->begin_sync();
-        return make_ticket(std::move(sync.marker), std::move(sync.failure), core);
+        return make_ticket(std::move(sync.marker), std::move(sync.failure), core, r);
     });
 }
 
@@ -199,6 +204,12 @@ PyObject* g_closed(PyObject* self, void*) {
 PyObject* g_native_handle(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyLong_FromUnsignedLongLong(s.native_handle()); });
 }
+PyObject* g_device_stream(PyObject* self, void*) {
+    return property(self, [](Stream& s) {
+        auto* object = (PyObject*)s.host_object();
+        return Py_NewRef(object ? object : Py_None);
+    });
+}
 PyObject* g_device_type(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyUnicode_FromString(s.device.type().c_str()); });
 }
@@ -247,6 +258,7 @@ PyGetSetDef getset[] = {
     {"native_handle", g_native_handle, nullptr, "The driver's own handle, or 0.", nullptr},
     {"device_type", g_device_type, nullptr, "The type of its device, such as 'cpu'.", nullptr},
     {"device_index", g_device_index, nullptr, "The index of its device within the type.", nullptr},
+    {"_device_stream", g_device_stream, nullptr, "The stream as its DeviceBackend knows it, or None.", nullptr},
     {"_markers_allocated", g_markers, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -294,7 +306,10 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
     const int64_t start = now_ns();
     HookRecord r{
         .hook = Hook::stream_synchronization, .device = stream.device_id, .time_ns = start, .stream = stream.id};
-    if (hub::listening(Hook::stream_synchronization)) hub::fire(r);
+    if (hub::listening(r.hook)) {
+        r.handle = hub::next_token();
+        hub::fire(r);
+    }
     if (PyErr_Occurred()) return nullptr;
     Stream::Sync sync = stream.begin_sync();
     Waited waited = Waited::done;
@@ -314,13 +329,12 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
         if (waited == Waited::done) sync.failure = marker->failure();
     }
     if (hub::listening(Hook::stream_synchronization)) {
-        HookRecord end{
-            .hook = Hook::stream_synchronization, .end = true, .device = stream.device_id, .stream = stream.id};
-        end.time_ns = now_ns();
-        end.waited_ns = end.time_ns - start;
+        set_end(r, waited, bool(sync.failure));
+        r.time_ns = now_ns();
+        r.waited_ns = r.time_ns - start;
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        hub::fire(end);
+        hub::fire(r);
         if (kind) PyErr_Restore(kind, value, trace);
         if (PyErr_Occurred()) return nullptr;
     }

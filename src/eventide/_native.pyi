@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Self, TypeVar
 
+import numpy
+import numpy.typing
+
 from eventide.runtime import Event, Future, Stream
 
 
@@ -63,7 +66,7 @@ class StreamBase:
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
 
-    def _submit_call(self, function: int, argument: int, keep: object, name: str, /) -> Future[None]: ...
+    def _submit_call(self, function: int, argument: int, keep: object, name: str, declared: object, /) -> Future[None]: ...
 
     def copy(self, dst: object, src: object) -> Future[None]:
         """Queues a copy of all bytes of src into dst; returns its Future."""
@@ -133,6 +136,10 @@ class StreamBase:
     @property
     def device_index(self) -> int:
         """The index of its device within the type."""
+
+    @property
+    def _device_stream(self) -> Any:
+        """The stream as its DeviceBackend knows it, or None."""
 
     @property
     def _markers_allocated(self) -> int:
@@ -314,6 +321,8 @@ class HookRecord:
     @property
     def writes(self) -> tuple[tuple[int, int], ...]: ...
     @property
+    def accesses_known(self) -> bool: ...
+    @property
     def start_ns(self) -> int: ...
     @property
     def end_ns(self) -> int: ...
@@ -323,6 +332,18 @@ class HookRecord:
     def stack(self) -> tuple[tuple[str, int, str], ...]: ...
 
 HOOKS: tuple[str, ...] = ...
+
+def listening(hook: int, /) -> bool:
+    """True while somebody hears the hook."""
+
+def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
+    """Tells that this thread itself touches memory."""
+
+def host_signal() -> int:
+    """Tells that this thread hands over; gives the token."""
+
+def host_wait(token: int, /) -> None:
+    """Tells that this thread received the token."""
 
 def hook_add(hook: int, callback: object, device_type: str | None, index: int, observer: bool, end: bool) -> int: ...
 
@@ -349,11 +370,33 @@ def device_register(device_type: str, backend: object) -> None:
 
 def device_description(device_type: str, index: int) -> str: ...
 
+class ClockModel:
+    """What a clock says, on CLOCK_MONOTONIC, with a bound on the error."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, before: int, device: int, after: int) -> None:
+        """A reading of the clock between two of CLOCK_MONOTONIC."""
+
+    def at(self, device: int) -> tuple[int, int]:
+        """
+        (CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).
+        """
+
+    def state(self) -> dict[str, Any]:
+        """
+        samples, drift, wander, anchors: (CLOCK_MONOTONIC ns, offset, error) each.
+        """
+
+def device_clock(device_type: str, index: int, sample: bool) -> dict[str, Any] | None: ...
+
 def buffer_address(view: object) -> int:
     """The address of the first item of anything with the buffer protocol."""
 
-def dlpack_range(capsule: object) -> tuple[int, int]:
-    """(address, nbytes) of the memory behind a DLPack capsule."""
+def dlpack_layout(capsule: object) -> tuple[int, tuple[int, ...], tuple[int, ...] | None, int]:
+    """
+    (address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.
+    """
 
 class BufferBase:
     """The native half of eventide.Buffer."""
@@ -410,67 +453,57 @@ def shut_down(timeout: float) -> int:
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
 
-class Sanitizer:
-    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+class Lanes:
+    """The lanes on which the spans of each track nest."""
 
-    def __init__(self, *, predict: bool = False, max_freed: int = 65536) -> None: ...
+    def lane(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each span."""
 
-    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def track(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each lane."""
 
-    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def order(self) -> numpy.typing.NDArray[numpy.int64]:
+        """The rows of the spans, lane by lane, outer before inner."""
 
-    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
+    """Puts each span on the first lane of its track on which it nests."""
 
-    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+    """
+    Writes track events through `write`; returns how many edges became arrows.
+    """
 
-    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+class ChromeDocument:
+    """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 
-    def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
+    def __init__(self, known_categories: Sequence[str], max_value: int) -> None: ...
 
-    def delete_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def feed(self, piece: bytes) -> None:
+        """The next bytes of the file."""
 
-    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def finish(self) -> str:
+        """
+        How the file ended: whole, open, cut, bad, no events, empty. Nothing may follow.
+        """
 
-    def delete_event(self, event: int) -> None: ...
+    def columns(self) -> dict[str, Any]:
+        """Every column; valid after finish()."""
 
-    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def account(self) -> dict[str, Any]:
+        """
+        What was read, ignored and repaired, and the members beside the events.
+        """
 
-    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+def enclosing_spans(track: Any, start: Any, duration: Any, at_track: Any, at_time: Any, inside: Any) -> Any:
+    """The row of the innermost span that holds each point, or -1."""
 
-    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+def capture_stack() -> int:
+    """
+    The number of the caller's stack: equal stacks have equal numbers, for the life of the process.
+    """
 
-    def wait_signal(self, token: int, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
+    """(file, line, function) of each frame, innermost first."""
 
-    def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_stream(self, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_device(self, device: int = 0, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_work(self, stream: int, target: int, asked: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_marked(self, token: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def mark_event(self, token: int, event: int, version: int = 18446744073709551615) -> None: ...
-
-    def mark_stream(self, token: int, stream: int, thread: int = 18446744073709551615) -> None: ...
-
-    def mark_device(self, token: int, device: int = 0, thread: int = 18446744073709551615) -> None: ...
-
-    def mark_thread(self, token: int, thread: int) -> None: ...
-
-    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def forget_token(self, token: int) -> None: ...
-
-    def end_thread(self, thread: int) -> None: ...
-
-    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def findings(self) -> list[dict[str, Any]]: ...
-
-    def coverage(self) -> dict[str, int]: ...
+def stack_statistics() -> tuple[int, int]:
+    """(interned, captures lost beyond the limit)"""

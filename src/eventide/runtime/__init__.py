@@ -4,6 +4,9 @@
     _stream.py    ordered queues of work     _work.py      work that declares what it touches
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events used again          _current.py   the stream of this thread
+    _clock.py     device times on one axis   _copy.py      copies of immediate devices
+    _access.py    things to addresses        _layout.py    views to bytes
+    _host.py      what the host touches
 
 The semantics are native (native/core); these classes give them names, types and messages.
 """
@@ -16,30 +19,38 @@ from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
+from eventide.runtime._host import host_access
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
 
 __all__ = [
     "Buffer",
+    "Clock",
     "Device",
     "Event",
     "EventPool",
     "Future",
+    "HostClock",
     "PoolStats",
     "Stream",
     "Work",
     "current_stream",
     "default_stream",
+    "device_clocks",
     "devices",
     "empty",
+    "host_access",
     "set_stream",
     "synchronize",
     "work",
 ]
 
 if TYPE_CHECKING:
+    from eventide.runtime._clock import Clock, HostClock, device_clocks
     from eventide.runtime._future import Future
+
+_ON_USE = ("Future", "Clock", "HostClock", "device_clocks")
 
 
 def _load_future() -> Any:
@@ -52,11 +63,15 @@ def _load_future() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "Future":
         return _load_future()
+    if name in ("Clock", "HostClock", "device_clocks"):  # a dataclass: what that needs is not for every import
+        from eventide.runtime import _clock
+
+        return getattr(_clock, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 for _name in __all__:
-    if _name != "Future":
+    if _name not in _ON_USE:
         globals()[_name].__module__ = "eventide"
 
 _native.set_classes(_load_future, Event, Work)
