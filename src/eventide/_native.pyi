@@ -460,8 +460,7 @@ class Sanitizer:
 
     def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
-        pass
+    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
@@ -505,11 +504,9 @@ class Sanitizer:
 
     def mark_thread(self, token: int, thread: int) -> None: ...
 
-    def host_signal() -> int:
-        pass
+    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def host_wait(token: int, /) -> None:
-        pass
+    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def forget_token(self, token: int) -> None: ...
 
