@@ -59,7 +59,7 @@ def install() -> None:
 
 def uninstall() -> None:
     """Hear it no more; JAX is as it was."""
-    global _monitoring  # noqa: PLW0603
+    global _monitoring
     with _lock:
         monitoring, _monitoring = _monitoring, None
     if monitoring is None:
@@ -83,7 +83,7 @@ def installed() -> bool:
 @guarded
 def _began(event: str, value: float, *, fun_name: str = "", **_: Any) -> None:  # noqa: ARG001  (JAX's signature)
     if event in PHASES:
-        _stack().append(_Open(event, str(fun_name)))
+        _stack().append(_Open(event, _plain(str(fun_name))))
 
 
 @guarded
@@ -105,6 +105,11 @@ def _ended(event: str, duration: float, **_: Any) -> None:  # noqa: ARG001  (our
             phase.compile.end(failed, cache_hit=phase.cache_hit, details={"phase": PHASES[event]})
             return
         phase.compile.end(ok=None, details={"phase": PHASES[phase.event]})
+
+
+def _plain(name: str) -> str:
+    """One name for one function: lowering and compiling call `f` "jit(f)"."""
+    return name[4:-1] if name.startswith("jit(") and name.endswith(")") else name
 
 
 def _stack() -> list[_Open]:

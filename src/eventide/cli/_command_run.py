@@ -23,9 +23,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
     sample: Annotated[float, typer.Option(min=0, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
     start_on: Annotated[str, typer.Option(metavar="SIGNAL", help="Start recording when this signal comes.")] = "",
     seconds: Annotated[float, typer.Option(min=0, help="Stop recording after so many seconds; 0: at the end.")] = 0.0,
-    schedule: Annotated[
-        str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps only.")
-    ] = "",
+    schedule: Annotated[str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps only.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
 ) -> int:

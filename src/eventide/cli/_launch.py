@@ -1,8 +1,8 @@
 """Runs a program in an interpreter of its own, recorded, and otherwise as if nobody watched.
 
-The program is the real `__main__` of a fresh interpreter: `sys.argv`, tracebacks, exit codes and signals are Python's own.
-A sitecustomize on PYTHONPATH starts the recording and takes itself out of the way. This process only waits, hands on the
-signals that were sent to it, and is still there when the program was killed.
+The program is the real `__main__` of a fresh interpreter: `sys.argv`, tracebacks, exit codes and signals are Python's
+own. A sitecustomize on PYTHONPATH starts the recording and takes itself out of the way. This process only waits, hands
+on the signals that were sent to it, and is still there when the program was killed.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 FRAMEWORK, FOLDER = sys.argv[1], sys.argv[2]
@@ -97,14 +98,13 @@ def numba_story() -> None:
         return inner(n) * 2
 
     @numba.njit
-    def broken(n: int) -> Any:
+    def broken(n: Any) -> Any:
         return n.nothing
 
     namespace: dict[str, Any] = {}
-    path = os.path.join(FOLDER, "kept_code.py")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("def kept(n):\n    return n * 3\n")
-    exec(compile("def kept(n):\n    return n * 3\n", path, "exec"), namespace)
+    path = Path(FOLDER, "kept_code.py")  # what Numba keeps on disk goes by the file of the code
+    path.write_text("def kept(n):\n    return n * 3\n", "utf-8")
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), namespace)
 
     part("first", outer, 3)
     part("cached", outer, 3)
@@ -123,12 +123,11 @@ def numba_story() -> None:
 
 
 def triton_story() -> None:
+    import eventide_triton_kernel as kernels  # type: ignore[import-not-found]
     import triton
     from triton import knobs
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
-
-    import eventide_triton_kernel as kernels
 
     def build(target: Any) -> None:
         source = ASTSource(kernels.add, {"x": "*fp32", "y": "*fp32", "n": "constexpr"}, {(2,): 64})
@@ -158,10 +157,9 @@ def add(x, y, n: tl.constexpr):
     tl.store(y + at, tl.load(x + at) + 1.0)
 """
 if FRAMEWORK == "triton":  # Triton reads the source of a kernel from its file
-    with open(os.path.join(FOLDER, "eventide_triton_kernel.py"), "w", encoding="utf-8") as file:
-        file.write(KERNEL)
+    Path(FOLDER, "eventide_triton_kernel.py").write_text(KERNEL, "utf-8")
     sys.path.insert(0, FOLDER)
 {"jax": jax_story, "numba": numba_story, "triton": triton_story}[FRAMEWORK]()
 story["status"] = waiting.status[FRAMEWORK]
 story["running"] = compiling.callback_handler.statistics()["running"]
-print(json.dumps(story))
+sys.stdout.write(json.dumps(story))

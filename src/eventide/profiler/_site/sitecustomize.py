@@ -1,9 +1,10 @@
 """Loaded by the interpreter before the program, because `eventide run` put this folder in front of PYTHONPATH.
 
-It takes itself out of the way again (path, environment, module table), lets the environment's own sitecustomize run, and
-starts the recording. Whatever goes wrong here is one line on stderr: the program runs all the same.
+It takes itself out of the way again (path, environment, module table), starts the recording, and lets the environment's
+own sitecustomize run. Whatever goes wrong here is one line on stderr: the program runs all the same.
 """
 
+import importlib
 import os
 import sys
 
@@ -23,7 +24,7 @@ def _chain() -> None:
     """Run the sitecustomize that this one stands in front of, if there is one."""
     sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401 - imported for what it does
+        importlib.import_module("sitecustomize")
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
