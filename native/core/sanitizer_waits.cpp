@@ -143,7 +143,6 @@ void Engine::mark_stream(uint64_t token, uint64_t id, uint64_t thread) {
     if (st.strict) st.strict->mark_stream(token, id, thread);
     Agent& s = st.stream(id);
     const Point host = thread == no_thread ? Point{{}, s.slot, 0} : st.thread(thread).point();
-    st.meet_default(s, host);
     st.observe(s, &host, false);
     st.marks[token] = {s.point()};
 }
