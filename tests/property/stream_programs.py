@@ -1,81 +1,106 @@
-"""Random stream programs that mean something: steps are drawn freely, and those that would be mistakes are left out."""
+"""Random stream programs that mean something: steps are drawn freely, and those that would be mistakes are left out.
+
+A seed is a program, the same on every machine. `smaller` is for reports: the shortest part that still fails.
+"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
-from hypothesis import strategies as st
-
 Op = dict[str, Any]
+Program = dict[str, Any]
 
-streams = st.sampled_from([1, 2, 3])
-with_default = st.sampled_from([0, 1, 2])
-threads = st.sampled_from([0, 0, 0, 1])
-events = st.sampled_from(["e", "f"])
-buffers = st.sampled_from(["x", "y"])
-bounds = st.sampled_from([(0, 64), (0, 64), (0, 32), (32, 64), (16, 48), (8, 8)])
-accesses = st.lists(
-    st.builds(lambda b, r: {"buffer": b, "from": r[0], "to": r[1]}, buffers, bounds), max_size=2, unique_by=str
-)
+BOUNDS = [(0, 64), (0, 64), (0, 64), (0, 32), (32, 64), (16, 48), (8, 8)]
 
 
-def step(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Op]:
-    return st.fixed_dictionaries({"op": st.just(kind), "thread": threads, **fields})
+class _Draw:
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.blocks = self.r.choice([None, None, None, [1], [1, 2]])
+        self.streams = self.r.choice([[1, 2], [1, 2, 3]]) if self.blocks is None else [0, 1, 2]
+        self.threads = self.r.choice([[0], [0], [0, 0, 1]])
+        self.buffers = self.r.choice([["x"], ["x", "y"], ["x", "x", "y"]])
+        kinds = ["work"] * 7 + ["record", "wait"] * 3 + ["host"]
+        kinds += self.r.choice([[], ["synchronize_event", "synchronize_stream", "synchronize_device"]])
+        if len(self.threads) > 1:
+            kinds += ["host_signal", "host_wait", "host"]
+        self.memory = self.r.random() < 0.5
+        if self.memory:
+            kinds += ["allocate"] * 2 + ["free"] * 3 + ["reuse"] * 4 + ["record_stream"] * 2
+            kinds += self.r.choice([[], ["create_event", "delete_event"]])
+        if self.r.random() < 0.25:
+            kinds += ["wait_value", "signal_value"] * 3
+        if self.r.random() < 0.1:
+            kinds += ["collective"] * 4
+        self.kinds = kinds
+
+    def accesses(self) -> list[dict[str, Any]]:
+        return [self._access() for _ in range(self.r.choice([0, 1, 1, 1, 2]))]
+
+    def _access(self) -> dict[str, Any]:
+        low, high = self.r.choice(BOUNDS)
+        return {"buffer": self.r.choice(self.buffers), "from": low, "to": high}
+
+    def step(self) -> Op:
+        r, kind = self.r, self.r.choice(self.kinds)
+        op: Op = {"op": "allocate" if kind == "reuse" else kind}
+        if (thread := r.choice(self.threads)) or r.random() < 0.1:
+            op["thread"] = thread
+        if kind in {"work", "record", "wait", "synchronize_stream", "record_stream", "wait_value", "signal_value"}:
+            op["stream"] = r.choice(self.streams)
+        if kind in {"allocate", "reuse", "free"} and r.random() < 0.85:
+            op["stream"] = r.choice(self.streams)
+        if kind in {"work", "host"}:
+            writes = r.random() < 0.6
+            op |= {"reads": [] if writes else self.accesses(), "writes": self.accesses() if writes else []}
+        if kind in {"record", "wait", "synchronize_event", "create_event", "delete_event"}:
+            op["event"] = r.choice("eef")
+        if kind in {"allocate", "reuse", "free", "record_stream"}:
+            op["buffer"] = r.choice([*self.buffers, "y"])
+        if kind == "reuse":
+            op["reuses"] = r.choice(self.buffers)
+        if kind in {"wait_value", "signal_value"}:
+            op |= {"semaphore": r.choice("AAB"), "value": r.choice([1, 1, 2])}
+        if kind == "collective":
+            op |= {"name": r.choice("aab"), "rank_stream": r.choice([1, 2])}
+        if kind.startswith("host_"):
+            op["token"] = "k"
+        return op
 
 
-def steps(stream: st.SearchStrategy[int], *, memory: bool, semaphores: bool) -> st.SearchStrategy[Op]:
-    work = step("work", stream=stream, reads=accesses, writes=accesses)
-    kinds = [
-        work,
-        work,
-        work,
-        step("host", reads=accesses, writes=accesses),
-        step("record", event=events, stream=stream),
-        step("wait", event=events, stream=stream),
-        step("record", event=events, stream=stream),
-        step("wait", event=events, stream=stream),
-        step("synchronize_event", event=events),
-        step("synchronize_stream", stream=stream),
-        step("synchronize_device"),
-        step("host_signal", token=st.just("k")),
-        step("host_wait", token=st.just("k")),
-    ]
-    if memory:
-        kinds += [
-            step("allocate", buffer=buffers, stream=stream),
-            step("allocate", buffer=buffers, stream=stream, reuses=buffers),
-            step("free", buffer=buffers, stream=stream),
-            step("free", buffer=buffers),
-            step("record_stream", buffer=buffers, stream=stream),
-            step("create_event", event=events),
-            step("delete_event", event=events),
-        ]
-    if semaphores:
-        kinds += [
-            step("wait_value", semaphore=st.sampled_from(["A", "B"]), value=st.sampled_from([1, 2]), stream=stream),
-            step("signal_value", semaphore=st.sampled_from(["A", "B"]), value=st.sampled_from([1, 2]), stream=stream),
-            step("wait_value", semaphore=st.just("A"), value=st.just(1), stream=stream),
-            step("signal_value", semaphore=st.just("A"), value=st.just(1), stream=stream),
-            step("collective", name=st.sampled_from(["a", "b"]), rank_stream=st.sampled_from([1, 2])),
-        ]
-    return st.one_of(kinds)
+def random_program(seed: int, size: int = 10) -> Program:
+    """At most `size` steps."""
+    draw = _Draw(seed)
+    ops = [draw.step() for _ in range(draw.r.randint(min(4, size), size))]
+    if draw.memory and draw.r.random() < 0.6:  # a buffer that lives from the first step on
+        ops[0] = {"op": "allocate", "buffer": "x", "stream": draw.r.choice(draw.streams)}
+    if draw.memory and draw.r.random() < 0.2:
+        ops[-1] = {"op": "exit"}
+    program: Program = {"ops": legal(ops)}
+    return program if draw.blocks is None else program | {"default_stream_blocks": draw.blocks}
 
 
-def legal(ops: list[Op], leave: bool) -> list[Op]:
-    """Without steps that the format forbids: a second allocation, a reuse of what lives, a use before the allocation."""
+def legal(ops: list[Op]) -> list[Op]:
+    """Without steps that the format forbids: a second allocation, a reuse of what lives, a use before allocation."""
     state: dict[str, str] = {}
     address: dict[str, str] = {}
     owner: dict[str, str] = {}
+    recorded: set[str] = set()
     out: list[Op] = []
     for op in ops:
-        kind, buffer = op["op"], op.get("buffer")
+        kind, buffer = op["op"], op.get("buffer", "")
+        if kind == "record":
+            recorded.add(op["event"])
+        elif kind in {"wait", "synchronize_event"} and op["event"] not in recorded and len(out) % 4:
+            continue  # it says little: most go
         if kind == "allocate":
-            if state.get(buffer) in {"live", "outside"}:
-                continue
             old = op.get("reuses")
-            if old is not None and (state.get(old) != "freed" or state.get(owner[address[old]]) != "freed" or old == buffer):
+            taken = old is not None and (state.get(old) != "freed" or state[owner[address[old]]] != "freed")
+            if state.get(buffer) in {"live", "outside"} or taken or old == buffer:
                 continue
-            address[buffer] = address[old] if old is not None else f"{buffer}{len(out)}"
+            address[buffer] = f"{buffer}{len(out)}" if old is None else address[old]
             owner[address[buffer]] = buffer
             state[buffer] = "live"
         elif kind in {"free", "record_stream"}:
@@ -85,14 +110,16 @@ def legal(ops: list[Op], leave: bool) -> list[Op]:
         for access in [*op.get("reads", []), *op.get("writes", [])]:
             state.setdefault(access["buffer"], "outside")
         out.append(op)
-    return [*out, {"op": "exit", "thread": 0}] if leave else out
+    return out
 
 
-@st.composite
-def programs(draw: st.DrawFn, *, size: int = 10) -> dict[str, Any]:
-    memory = draw(st.booleans())
-    semaphores = draw(st.sampled_from([False, False, True]))
-    blocks = draw(st.sampled_from([None, None, None, [1], [1, 2]]))
-    some = st.lists(steps(streams if blocks is None else with_default, memory=memory, semaphores=semaphores), max_size=size)
-    ops = legal(draw(some), draw(st.booleans()) if memory else False)
-    return {"ops": ops} if blocks is None else {"ops": ops, "default_stream_blocks": blocks}
+def smaller(program: Program, fails: Callable[[Program], bool]) -> Program:
+    """Leave out steps as long as it still fails."""
+    n = 0
+    while n < len(program["ops"]):
+        less = program | {"ops": legal(program["ops"][:n] + program["ops"][n + 1 :])}
+        if fails(less):
+            program, n = less, 0
+        else:
+            n += 1
+    return program

@@ -13,12 +13,25 @@ from typing import Any
 
 Op = dict[str, Any]
 Moment = tuple[str, int]
+Touched = tuple[int, str, str, int, int, bool]
 QUEUED = {"work", "record", "wait", "wait_value", "signal_value", "collective"}
 SYNCS = {"synchronize_event", "synchronize_stream", "synchronize_device"}
 
 
 def queued(op: Op) -> bool:
     return op["op"] in QUEUED or (op["op"] == "free" and "stream" in op)
+
+
+def without_idle_waits(ops: list[Op]) -> list[Op]:
+    """A wait for an event that was never recorded does nothing at all."""
+    recorded: set[Any] = set()
+    out = []
+    for op in ops:
+        if op["op"] == "record":
+            recorded.add(op["event"])
+        idle = op["op"] in {"wait", "synchronize_event"} and op["event"] not in recorded
+        out.append({"op": "nothing", "thread": op.get("thread", 0)} if idle else op)
+    return out
 
 
 def on(op: Op) -> Any:
@@ -117,18 +130,30 @@ class Timings:
         return frozenset(m for m in of if m != moment and self.before(m, moment))
 
 
+WORDS = ("deadlock", "use-after-free", "race", "leak", "redundant-wait")  # the worst first
+
+
 def verdict(program: dict[str, Any]) -> str:
-    ops, blocks = program["ops"], program.get("default_stream_blocks", [])
+    found = verdicts(program)
+    return next((word for word in WORDS if word in found), "ok")
+
+
+def verdicts(program: dict[str, Any]) -> set[str]:
+    """All that is wrong with it. Of a program that hangs nothing else is said, nor of one with memory in use by two
+    owners whether it has races as well.
+    """
+    ops, blocks = without_idle_waits(program["ops"]), program.get("default_stream_blocks", [])
     timings = Timings(ops, blocks)
     if not timings.complete:
-        return "deadlock"
+        return {"deadlock"}
     found = conflicts(ops, timings)
-    for word in ("use-after-free", "race"):
-        if word in found:
-            return word
+    if "use-after-free" in found:
+        found.discard("race")
     if any(op["op"] == "exit" for op in ops) and leaks(ops):
-        return "leak"
-    return "redundant-wait" if wasteful(ops, blocks) else "ok"
+        found.add("leak")
+    if ops != program["ops"] or wasteful(ops, blocks):
+        found.add("redundant-wait")
+    return found
 
 
 def leaks(ops: list[Op]) -> bool:
@@ -141,11 +166,11 @@ def leaks(ops: list[Op]) -> bool:
     return bool(left)
 
 
-def lifetimes(ops: list[Op]) -> dict[int, list[tuple[int, str, str, int, int, bool]]]:
+def lifetimes(ops: list[Op]) -> dict[int, list[Touched]]:
     """Accesses by step: (lifetime, address, buffer, from, to, write); a lifetime is the step that allocated, or -1."""
     born: dict[str, int] = {}
     address: dict[str, str] = {}
-    out: dict[int, list[tuple[int, str, str, int, int, bool]]] = {}
+    out: dict[int, list[Touched]] = {}
     for i, op in enumerate(ops):
         if op["op"] == "allocate":
             born[op["buffer"]] = i
@@ -160,32 +185,38 @@ def lifetimes(ops: list[Op]) -> dict[int, list[tuple[int, str, str, int, int, bo
 
 
 def conflicts(ops: list[Op], timings: Timings) -> set[str]:
-    found = set()
     touched = lifetimes(ops)
     frees = _frees(ops)
     moment = {i: ("X" if queued(op) else "H", i) for i, op in enumerate(ops)}
+    found = set()
     for i, j in combinations(range(len(ops)), 2):
-        a, b = moment[i], moment[j]
-        if timings.before(a, b) or timings.before(b, a):
+        if timings.before(moment[i], moment[j]) or timings.before(moment[j], moment[i]):
             continue
-        for life, where, buffer, low, high, write in touched[i]:
-            for life2, where2, _, low2, high2, write2 in touched[j]:
-                if where != where2 or max(low, low2) >= min(high, high2) or not (write or write2):
-                    continue
-                if life == life2:
+        for a in touched[i]:
+            for b in touched[j]:
+                if _meet(a, b) and a[0] == b[0]:
                     found.add("race")
-                elif not _held(i, buffer, life, ops, frees, timings):
+                elif _meet(a, b) and not _held(i, a, ops, frees, timings):
                     found.add("use-after-free")
     for (buffer, life), first, *more in frees:
         if more:
             found.add("use-after-free")  # freed twice
-        for i in touched:
-            if any(name == buffer and born == life for born, _, name, *_ in touched[i]):
-                late = i > first
-                early = not timings.before(moment[i], moment[first]) and not _held(i, buffer, life, ops, frees, timings)
-                if late or early:
+        for i, accesses in touched.items():
+            for a in accesses:
+                if (
+                    a[0] == life
+                    and a[2] == buffer
+                    and (
+                        i > first or not (timings.before(moment[i], moment[first]) or _held(i, a, ops, frees, timings))
+                    )
+                ):
                     found.add("use-after-free")
     return found
+
+
+def _meet(a: Touched, b: Touched) -> bool:
+    """The same bytes, and one of them writes."""
+    return a[1] == b[1] and max(a[3], b[3]) < min(a[4], b[4]) and (a[5] or b[5])
 
 
 def _frees(ops: list[Op]) -> list[tuple[Any, ...]]:
@@ -200,8 +231,9 @@ def _frees(ops: list[Op]) -> list[tuple[Any, ...]]:
     return [(key, *steps) for key, steps in out.items()]
 
 
-def _held(i: int, buffer: str, life: int, ops: list[Op], frees: list[tuple[Any, ...]], timings: Timings) -> bool:
+def _held(i: int, access: Touched, ops: list[Op], frees: list[tuple[Any, ...]], timings: Timings) -> bool:
     """record_stream keeps the memory until what was queued there up to the free is over, and all that comes before."""
+    life, _, buffer, *_ = access
     end = next((steps[0] for (name, born), *steps in frees if (name, born) == (buffer, life)), None)
     if end is None or i > end:
         return False
@@ -215,9 +247,7 @@ def _held(i: int, buffer: str, life: int, ops: list[Op], frees: list[tuple[Any, 
 
 def wasteful(ops: list[Op], blocks: list[Any]) -> bool:
     """Some wait or synchronization can go without a change of any order."""
-    return any(
-        op["op"] in {"wait", "wait_value"} | SYNCS and redundant(ops, i, blocks) for i, op in enumerate(ops)
-    )
+    return any(op["op"] in {"wait", "wait_value"} | SYNCS and redundant(ops, i, blocks) for i, op in enumerate(ops))
 
 
 def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
@@ -230,10 +260,6 @@ def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
     if queued(ops[i]):
         after.insert(0, {"op": "record", "event": object(), "stream": ops[i]["stream"], "thread": thread})
     full = [*rest, *after]
-    if full[i]["op"] in {"wait", "synchronize_event"} and not any(
-        o["op"] == "record" and o["event"] == full[i]["event"] for o in full[:i]
-    ):
-        return True
     less = [*full[:i], {"op": "nothing", "thread": thread}, *full[i + 1 :]]
     sources = [("X" if o["op"] == "work" else "H", k) for k, o in enumerate(full) if o["op"] in {"work", "host"}]
     one, other = Timings(full, blocks), Timings(less, blocks)
