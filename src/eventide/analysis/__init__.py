@@ -1,0 +1,1 @@
+"""Trace in, frozen results out; pure, and no device needed."""
