@@ -30,4 +30,5 @@ NB_MODULE(_native, m) {
     python::bind_devices(m);
     python::bind_memory(m);
     python::bind_process(m);
+    python::bind_stacks(m);
 }

@@ -17,7 +17,7 @@ TEXT = {".py", ".pyi", ".cpp", ".hpp", ".h", ".md", ".toml", ".txt", ".cmake", "
 
 def text_files() -> Iterator[Path]:
     """Every text file we wrote: those at the root and all under FOLDERS."""
-    roots = [path for path in ROOT.iterdir() if path.is_file()]
+    roots = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]  # a file in a second work tree
     below = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(roots + below):
         if path.suffix in TEXT and "__pycache__" not in path.parts:

@@ -1,0 +1,189 @@
+// The sanitizer's engine: is this stream program right? It knows no device and no Python.
+//
+//   Engine engine;
+//   engine.submit({.thread = 1, .work = 7, .name = "copy"}, stream, reads, writes, true);   // one method per thing
+//   engine.record({.thread = 1}, event, 1, stream); ...                                      // that happens
+//   engine.finish({.thread = 1}, true);
+//   for (const Finding& f : engine.findings()) ...
+//
+// Happens-before: the order of each stream, the submitting thread's past before each thing it submits, record before
+// the waits and synchronizations that bind to that version, and what threads hand over to each other. One number per
+// stream and per thread (a vector clock) says what is ordered; per range of bytes the shadow keeps the last writes and
+// the reads since. So what is found does not depend on timing: one run speaks for every timing of that path.
+//
+// Not safe for several threads: the caller has one lock around it (see sanitizer_listener.hpp).
+// Cost of a work with two buffers: two looks into a hash, no allocation once warm; clocks are shared until they change.
+// Memory: live allocations, streams and threads, and freed ranges that may still be in use (at most max_freed).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eventide::sanitizer {
+
+enum class Kind : uint8_t {
+    race,
+    use_after_free,
+    missing_record_stream,
+    wait_on_unrecorded,
+    redundant_wait,
+    redundant_sync,
+    deadlock,
+    leak,
+};
+std::string_view name(Kind kind) noexcept;  // "race", "use-after-free", ...
+
+// Bytes that are touched: `bytes` from `address` on or, of a strided view, the first `run` of every `stride` of them
+// (stride 0: all). possible: an upper bound; what it meets is possible, not certain, and it orders nothing else.
+struct Range {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t run = 0;
+    uint64_t stride = 0;
+    bool possible = false;
+};
+
+// Who does it and where. `stack` is an id of stacks.hpp or any other number of a place in the code; 0: unknown. It
+// tells one wait from another, and findings are told apart by it.
+struct At {
+    uint64_t thread = 0;
+    uint32_t stack = 0;
+    uint64_t work = 0;  // of works; a number of the caller's for everything else, given back in findings
+    std::string_view name{};
+};
+
+inline constexpr uint64_t no_stream = ~uint64_t{0};  // free() and allocate() by the host alone
+inline constexpr uint64_t newest = ~uint64_t{0};     // the newest version of an event
+
+// One side of a finding.
+struct Party {
+    enum class Is : uint8_t { none, work, host, free, allocation, wait, synchronize, event };
+    Is is = Is::none;
+    bool write = false;
+    uint64_t work = 0;
+    uint64_t stream = no_stream;  // none: the host
+    uint64_t thread = 0;
+    uint64_t address = 0;  // of the bytes that both touch
+    uint64_t bytes = 0;
+    uint32_t stack = 0;
+    std::string name;
+};
+
+// The smallest change that makes it go away.
+struct Fix {
+    enum class Do : uint8_t {
+        nothing,
+        wait,           // record `event` after the first on its stream (unless `recorded`), wait before the second
+        synchronize,    // the same, and the second's thread synchronizes before it
+        hand_over,      // the first's thread hands over to the second's: a lock, a queue, a join
+        record_stream,  // of the buffer with `stream`, before the free
+        free_later,     // after the second
+        remove,         // the second
+        record_before,  // the event, before the wait
+        give_back,      // free the memory or delete the event
+    };
+    Do what = Do::nothing;
+    bool recorded = false;  // `event` in `version` was recorded there already: only the wait is missing
+    uint64_t event = 0;
+    uint64_t version = 0;
+    uint64_t stream = no_stream;
+};
+
+struct Finding {
+    Kind kind;
+    bool certain = true;
+    Party first, second;  // in the order in which they were submitted; of one-sided findings only `second`
+    uint64_t buffer = 0;  // base address of the allocation, else of the bytes
+    std::string buffer_name;
+    uint64_t event = 0;
+    uint64_t version = 0;
+    Fix fix;
+    uint64_t count = 1;  // how often it happened
+    std::string text;    // of a deadlock: the cycle
+};
+
+struct Options {
+    bool predict = false;  // hand-over between threads is ignored; what only that forbids is possible, not certain
+    size_t max_freed = 1 << 16;  // freed ranges that are remembered although nobody took the memory again
+};
+
+// What the verdict rests on.
+struct Coverage {
+    uint64_t works = 0;
+    uint64_t known = 0;      // of them: with known accesses
+    uint64_t forgotten = 0;  // freed ranges given up because of max_freed
+    uint64_t streams = 0;    // now
+    uint64_t threads = 0;
+    uint64_t ranges = 0;  // in the shadow now
+};
+
+class Engine {
+  public:
+    explicit Engine(Options options = {});
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // A stream of a device; one that is never announced belongs to device 0. `behind`: the default stream that it
+    // orders itself against, both ways.
+    void create_stream(uint64_t stream, uint64_t device = 0, uint64_t behind = no_stream);
+    // It has drained: `at.thread` knows all its work to be over. Its place in the clocks is used again.
+    void delete_stream(const At& at, uint64_t stream);
+
+    // known = false: what it touches is not known.
+    void submit(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes, bool known);
+    void host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes);
+
+    void create_event(const At& at, uint64_t event);
+    void delete_event(uint64_t event);
+    // version: the event's, counted from 1; `newest`: the next.
+    void record(const At& at, uint64_t event, uint64_t version, uint64_t stream);
+    // version: that the wait is bound to; 0: the event was never recorded.
+    void wait(const At& at, uint64_t event, uint64_t version, uint64_t stream);
+    // The host thread knows it to be over. asked: it blocked for it, so it can be redundant; false: it came to know
+    // (query, a callback).
+    void synchronize_event(const At& at, uint64_t event, uint64_t version, bool asked = true);
+    void synchronize_stream(const At& at, uint64_t stream, bool asked = true);
+    void synchronize_device(const At& at, uint64_t device = 0, bool asked = true);
+    // A Future: the work and all before it on its stream. Exact for the last works of the stream (4,096), weaker
+    // before.
+    void synchronize_work(const At& at, uint64_t stream, uint64_t work, bool asked = false);
+    // Where others may submit between the call and its return: what is waited for, as of now, under a number; then
+    // synchronize_marked when it returned, or forget_token when it gave up.
+    void mark_event(uint64_t token, uint64_t event, uint64_t version);
+    void mark_stream(uint64_t token, uint64_t stream);
+    void mark_device(uint64_t token, uint64_t device = 0);
+    void synchronize_marked(const At& at, uint64_t token, bool asked = true);
+
+    // A range that overlaps freed memory takes that address again. at.name: of the buffer.
+    void allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream = no_stream);
+    // On a stream: in its order. By the host: at once, but for the streams given to record_stream. idle: no work that
+    // uses it is still to run (the last reference went), so there is nothing to check.
+    void free(const At& at, uint64_t address, uint64_t stream = no_stream, bool idle = false);
+    void record_stream(const At& at, uint64_t address, uint64_t stream);
+
+    // Hand-over between host threads: what signalled the token happens before what waits for it afterwards.
+    void host_signal(const At& at, uint64_t token);
+    void host_wait(const At& at, uint64_t token);
+    void forget_token(uint64_t token);
+    void end_thread(uint64_t thread);  // its place in the clocks is used again
+
+    // The end of the program. leaks: report what was allocated or created and never given back.
+    void finish(const At& at, bool leaks);
+
+    // In the order found; the same place found again only counts. Redundant waits come with finish(): a wait is
+    // redundant only if every run of that place was.
+    const std::vector<Finding>& findings() const;
+    Coverage coverage() const;
+
+  private:
+    friend class Program;
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace eventide::sanitizer
