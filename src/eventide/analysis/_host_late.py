@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from eventide.analysis._blocking import blocking_of
 from eventide.analysis._intervals import Shares, covered_by, shares, union
 from eventide.analysis._view import Ints, View
 
@@ -49,7 +50,7 @@ def _doings(view: View, track: int) -> tuple[Shares, tuple[Ints, Ints]]:
     chosen = {
         _COMPILE: rows[view.in_categories("compile")[rows]],
         _ALLOC: rows[(view.in_categories("runtime")[rows]) & allocator[view.name[rows]]],
-        _SYNC: rows[view.in_categories("sync")[rows]],
+        _SYNC: rows[np.isin(rows, blocking_of(view).rows)],
     }
     syncs = chosen[_SYNC]
     low, high, _ = union(view.start[syncs], view.end[syncs])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eventide.analysis._blocking import blocking_of
 from eventide.analysis._hosts import nests_of
 from eventide.analysis._intervals import union
 from eventide.analysis._view import Ints, View, integers, view_of
@@ -72,7 +73,8 @@ def summary(trace: Trace | View) -> Summary:
     wall = end - start
     inner = np.zeros(view.count, np.int64)
     threads = []
-    syncs = view.in_categories("sync") & view.on_kind("thread")
+    syncs = np.zeros(view.count, bool)
+    syncs[blocking_of(view).rows] = True
     for track, nest in nests_of(view).items():
         inner[nest.rows] = nest.self_time
         recorded = int(nest.self_time.sum())

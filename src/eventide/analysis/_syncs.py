@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from eventide.analysis._blocking import blocking_of
 from eventide.analysis._hosts import nests_of
 from eventide.analysis._idle_rows import line_of
-from eventide.analysis._launches import NEVER, launches_of
 from eventide.analysis._view import Ints, View, view_of
 from eventide.store import Trace
-
-_WHOLE_DEVICE = re.compile(r"(Device|Ctx)Synchronize$")
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,10 @@ class Syncs:
 
 
 def syncs(trace: Trace | View) -> Syncs:
-    """Every blocking synchronization on a host thread."""
+    """Every call on a host thread that blocked until a device was done; copies of pageable memory are among them."""
     view = view_of(trace)
     start, end = view.window
-    rows = np.flatnonzero(view.in_categories("sync") & view.on_kind("thread"))
-    rows = rows[np.argsort(view.start[rows], kind="stable")]
-    sources = _sources(view, rows)
+    rows, sources = blocking_of(view).rows, blocking_of(view).source
     outer = _around(view)
     each = tuple(_sync(view, row, source, outer) for row, source in zip(rows.tolist(), sources.tolist(), strict=True))
     total = int(view.duration[rows].sum())
@@ -97,45 +92,6 @@ def _around(view: View) -> Ints:
         inner = nest.parent >= 0
         outer[nest.rows[inner]] = nest.rows[nest.parent[inner]]
     return outer
-
-
-def sync_sources(view: View) -> Ints:
-    """For each span, the work that a synchronization waited for last; -1 where it is none or not known."""
-    rows = np.flatnonzero(view.in_categories("sync") & view.on_kind("thread"))
-    found = np.full(view.count, -1, np.int64)
-    found[rows] = _sources(view, rows)
-    return found
-
-
-def _sources(view: View, rows: Ints) -> Ints:
-    """From the synchronize edges; a synchronization of a whole device waited for all that was launched before it."""
-    latest = np.full(view.count, -1, np.int64)
-    edges = view.edges("synchronize")
-    known = (edges.to_span >= 0) & (edges.to_span < view.count) & (edges.from_span >= 0)
-    source, target = edges.from_span[known], edges.to_span[known]
-    order = np.argsort(view.end[source], kind="stable")
-    latest[target[order]] = source[order]
-    if len(view.devices) == 1:
-        whole = np.array([bool(_WHOLE_DEVICE.search(name)) for name in view.names], dtype=bool)
-        blind = rows[(latest[rows] < 0) & whole[view.name[rows]]]
-        latest[blind] = _last_launched(view, view.start[blind], view.end[blind])
-    return latest[rows]
-
-
-def _last_launched(view: View, asked: Ints, until: Ints) -> Ints:
-    """Of the work launched before `asked`, the one that ended last, if that was before `until`."""
-    work = np.flatnonzero(view.bits)
-    begin = launches_of(view).begin[work]
-    work = work[begin != NEVER]
-    work = work[np.argsort(launches_of(view).begin[work], kind="stable")]
-    if len(work) == 0:
-        return np.full(len(asked), -1, np.int64)
-    place = np.searchsorted(launches_of(view).begin[work], asked, side="left") - 1
-    # The row of the running maximum of ends: where a new maximum is set, that row; else the one before.
-    ends = view.end[work]
-    best = np.maximum.accumulate(np.where(ends >= np.maximum.accumulate(ends), np.arange(len(work)), 0))
-    found = work[best[np.maximum(place, 0)]]
-    return np.where((place >= 0) & (view.end[found] <= until), found, -1)
 
 
 def _table(each: tuple[Sync, ...]) -> tuple[SyncRow, ...]:
