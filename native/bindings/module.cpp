@@ -30,5 +30,6 @@ NB_MODULE(_native, m) {
     python::bind_devices(m);
     python::bind_memory(m);
     python::bind_process(m);
+    python::bind_chrome(m);
     python::bind_stacks(m);
 }
