@@ -33,7 +33,9 @@ class Part:
 
     def any_of(self, kind: str) -> int:
         """Time with at least one `kind` running, alone or overlapped."""
-        return int(getattr(self, kind)) + sum(time for kinds, time in self.overlap.items() if kind in kinds.split(" + "))
+        return int(getattr(self, kind)) + sum(
+            time for kinds, time in self.overlap.items() if kind in kinds.split(" + ")
+        )
 
     @property
     def hidden_communication(self) -> int:
@@ -95,9 +97,7 @@ def _parts(masks: Shares, windows: list[Step]) -> list[Part]:
     start = np.array([window.start for window in windows], np.int64)
     end = np.array([window.end for window in windows], np.int64)
     times = {mask: time.tolist() for mask, time in masks.within(start, end).items()}
-    return [
-        _part(window, {mask: time[index] for mask, time in times.items()}) for index, window in enumerate(windows)
-    ]
+    return [_part(window, {mask: time[index] for mask, time in times.items()}) for index, window in enumerate(windows)]
 
 
 def _part(window: Step, times: dict[int, int]) -> Part:

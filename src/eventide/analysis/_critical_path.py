@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from eventide.analysis._launches import unseen_waits
 from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
 from eventide.analysis._path_slack import Next, next_critical, slack_of
 from eventide.analysis._steps import steps_of
@@ -24,7 +25,7 @@ KINDS = {
     "communication": "a collective",
     "copy": "a copy",
     "host": "host code",
-    "host, not recorded": "a host thread, in nothing that was recorded",
+    "unrecorded host": "a host thread, in nothing that was recorded",
     "launch": "from the launching call until the device began",
     "queued": "between two pieces of work of one stream",
     "stream wait": "from the event until the waiting stream began",
@@ -47,7 +48,7 @@ class PathRow:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name. They sum to wall."""
+    """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name, where."""
 
     start: int
     wall: int
@@ -64,7 +65,8 @@ def critical_path(trace: Trace | View, step: str | None = None) -> CriticalPath:
     view = view_of(trace)
     begin, end = _window(view, step)
     if end == begin:
-        empty = _table(view, *(np.empty(0, np.int64) for _ in range(5)))
+        none = np.empty(0, np.int64)
+        empty = _table(view, none, none, (none, none, none))
         return CriticalPath(begin, 0, {}, (), (), 0, empty, np.full(view.count, -1, np.int64))
     graph = view.remember("graph", lambda: graph_of(view))
     nodes = _walk(graph, _last(view, graph, end, step), begin)
@@ -110,7 +112,7 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
 
 def _walk(graph: Graph, node: int, begin: int) -> Ints:
     """Follow the predecessors until the window's start."""
-    pred, start = memoryview(np.ascontiguousarray(graph.pred)), memoryview(np.ascontiguousarray(graph.start))
+    pred, start = graph.pred.data, graph.start.data
     nodes = []
     while node >= 0:
         nodes.append(node)
@@ -130,17 +132,21 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     host = nodes < graph.hosts
     owner = np.where(host, graph.lines.owner[np.minimum(nodes, max(graph.hosts - 1, 0))] if graph.hosts else -1, -1)
     row = np.where(host, owner, graph.rows[np.maximum(nodes - graph.hosts, 0)] if len(graph.rows) else -1)
-    track = np.where(row >= 0, view.track[np.maximum(row, 0)], graph.lines.track[np.minimum(nodes, graph.hosts - 1)] if graph.hosts else -1)
+    track = np.where(
+        row >= 0,
+        view.track[np.maximum(row, 0)],
+        graph.lines.track[np.minimum(nodes, graph.hosts - 1)] if graph.hosts else -1,
+    )
     kind = np.where(host, np.where(link == SYNC, 5, np.where(row >= 0, 4, 6)), 7)
     # The next node (earlier) ends where this one's wait began; the path's own end and start are the window's.
     reach = np.append(high[1:], begin)
-    if len(nodes) and graph.pred[nodes[-1]] < 0:
-        reach[-1] = begin
     top = np.append(end, np.minimum(low[:-1], high[1:])) if len(nodes) else np.empty(0, np.int64)
     piece_low = np.maximum(low, begin)
     piece_high = np.minimum(high, top)
     gap_low, gap_high = np.maximum(reach, begin), np.maximum(np.minimum(low, piece_high), begin)
-    gap_kind = np.where(np.append(graph.pred[nodes[:-1]] >= 0, False), link, 0) if len(nodes) else link
+    bound = np.append(graph.pred[nodes[:-1]] >= 0, graph.ready[nodes[-1:]] == begin)
+    gap_kind = np.where(bound, link, 0)
+    gap_kind = np.where(~host & unseen_waits(view)[np.maximum(row, 0)], 0, gap_kind) if view.count else gap_kind
     tail_low, tail_high = (int(piece_high[0]), end) if len(nodes) else (begin, end)
     starts = np.concatenate((piece_low, gap_low, [tail_low]))
     ends = np.concatenate((piece_high, gap_high, [tail_high]))
@@ -149,11 +155,12 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     tracks = np.concatenate((track, track, [-1]))
     keep = np.flatnonzero(ends > starts)
     order = keep[np.argsort(starts[keep], kind="stable")]
-    return _table(view, starts[order], ends[order], kinds[order], rows[order], tracks[order])
+    return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]))
 
 
-def _table(view: View, start: Ints, end: Ints, kind: Ints, row: Ints, track: Ints) -> pa.Table:
-    words = [*LINK_WORDS, "host, not recorded", "device"]
+def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
+    kind, row, track = what
+    words = [*LINK_WORDS, "unrecorded host", "device"]
     device = np.array([_DEVICE_WORDS.get(bit, "") for bit in range(5)])
     text = np.array(words, dtype=object)[kind]
     own = (kind == 7) & (row >= 0)

@@ -17,11 +17,13 @@ _COMPILE, _ALLOC, _SYNC = 1, 2, 4
 def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, Ints]:
     """Split each [start, end) by what the thread was in: a compiler, an allocator of the driver, a synchronization.
 
-    Where the device ran dry while the thread stood in a synchronization, all that follows until the launch is its doing:
-    the host could not have queued anything. The rest is "host late". Parts of an interval sum to it.
+    Where the device ran dry while the thread stood in a synchronization, all that follows until the launch is due to
+    it: the host could not have queued anything. The rest is "host late". Parts of an interval sum to it.
     """
     length = end - start
-    found = {cause: np.zeros(len(start), np.int64) for cause in ("compile", "allocator", "synchronization", "host late")}
+    found = {
+        cause: np.zeros(len(start), np.int64) for cause in ("compile", "allocator", "synchronization", "host late")
+    }
     found["host late"] = length.copy()
     for track in np.unique(thread[length > 0]).tolist():
         if track < 0:
@@ -31,7 +33,8 @@ def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, In
         parts = masks.within(start[mine], end[mine])
         compiling = sum((time for mask, time in parts.items() if mask & _COMPILE), np.zeros(len(mine), np.int64))
         allocating = sum(
-            (time for mask, time in parts.items() if mask & _ALLOC and not mask & _COMPILE), np.zeros(len(mine), np.int64)
+            (time for mask, time in parts.items() if mask & _ALLOC and not mask & _COMPILE),
+            np.zeros(len(mine), np.int64),
         )
         blocked = sum((time for mask, time in parts.items() if mask == _SYNC), np.zeros(len(mine), np.int64))
         rest = length[mine] - compiling - allocating

@@ -8,4 +8,6 @@ from eventide.analysis._view import View
 
 def nests_of(view: View) -> dict[int, Nest]:
     """The nest of each host thread that has spans; kept with the view, since most answers need it."""
-    return view.remember("nests", lambda: {t: nest(rows, view.start[rows], view.end[rows]) for t, rows in view.host_by_track.items()})
+    return view.remember(
+        "nests", lambda: {t: nest(rows, view.start[rows], view.end[rows]) for t, rows in view.host_by_track.items()}
+    )

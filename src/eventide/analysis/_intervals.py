@@ -1,4 +1,4 @@
-"""Intervals on the int64 clock, as pairs of arrays (starts, ends): unions, overlaps, and how much lies before a time."""
+"""Intervals on the int64 clock, as arrays of starts and ends: unions, overlaps, how much lies before a time."""
 
 from __future__ import annotations
 

@@ -82,9 +82,9 @@ def _waits(view: View) -> Waits:
 def unseen_waits(view: View) -> Bools:
     """For each span, whether a stream wait that the trace does not hold may stand in front of it.
 
-    A wait delays this work and not the one before it on the stream only if the host asked for it between their launches.
-    Where waits are recorded, or where nobody called one in between, there is none. A trace that holds launching calls
-    and no others says nothing about who called what.
+    A wait delays this work and not the one before it on the stream only if the host asked for it between their two
+    launches. Where waits are recorded, or where nobody called one in between, there is none. A trace that holds
+    launching calls and no others says nothing about who called what.
     """
     return view.remember("unseen waits", lambda: _unseen_waits(view))
 

@@ -28,7 +28,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """One device, or one counter of the source. Of what was allocated before the recording only the freed part shows."""
+    """One device, or one counter. Of what was allocated before the recording only what was freed in it shows."""
 
     device: str
     source: str  # "allocations", or the counter's name: then there are no holders

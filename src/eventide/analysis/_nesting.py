@@ -7,6 +7,7 @@ this is array work; a thread on which some do not is walked with a stack.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def _parents(start: Ints, end: Ints) -> Ints | None:
     levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
     if int(depth[order[0]]) != 0 or len(levels) != int(depth.max()) + 1:
         return None
-    for outer, inner in zip(levels, levels[1:], strict=False):
+    for outer, inner in pairwise(levels):
         place = np.searchsorted(outer, inner) - 1
         if place[0] < 0:
             return None

@@ -31,7 +31,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in arrays. `blocked` marks (1) host segments that are the inside of a synchronization: the device's time."""
+    """Nodes in arrays. `blocked` is 1 for host segments inside a synchronization: the device's time."""
 
     lines: Lines
     rows: Ints  # of the device nodes
@@ -67,7 +67,9 @@ def graph_of(view: View) -> Graph:
     inside = np.flatnonzero(host_link == SYNC)
     along = np.flatnonzero(host_link == HOST)
     edges.append(Edge(HOST, host[along], along, lines.start[along]))
-    edges.append(Edge(SYNC, host[inside], inside, np.where(blocked[inside] > 0, lines.end[inside], lines.start[inside])))
+    edges.append(
+        Edge(SYNC, host[inside], inside, np.where(blocked[inside] > 0, lines.end[inside], lines.start[inside]))
+    )
     everywhere = np.concatenate((blocked, np.zeros(len(rows), np.int64)))
     return Graph(lines, rows, start, end, pred, link, ready, everywhere, edges)
 
@@ -114,8 +116,9 @@ def _launched(view: View, lines: Lines, rows: Ints, node_of: Ints) -> Edge:
     for thread in np.unique(launches.thread[known]).tolist():
         mine = launches.thread[known] == thread
         source[mine] = lines.ending_at(lines.line_of[thread], time[mine])
-    real = lines.end[source] == time if len(source) else np.zeros(0, bool)  # else it is launched as the trace begins
-    return Edge(LAUNCH, source[real], node_of[known[real]], time[real])
+    # What is launched as the trace begins has no segment before it.
+    source = np.where(lines.end[source] == time, source, -1) if len(source) else source
+    return Edge(LAUNCH, source, node_of[known], time)
 
 
 def _waited(view: View, rows: Ints, node_of: Ints) -> Edge:

@@ -1,7 +1,7 @@
 """The host's half of the critical path: one line of segments for each thread, or for threads that run as one.
 
 A thread that runs another's backward pass (tied by fwdbwd edges, or by autograd's own names) runs while that one waits,
-so both are one line. Segments lie end to end over the trace's whole window; `owner` is a row of spans, -1 where none ran.
+so both are one line. Segments lie end to end over the trace's window; `owner` is a row of spans, -1 where none ran.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def lines_of(view: View, launches: Launches, cuts: dict[int, Ints]) -> Lines:
         tracks.append(np.where(mine >= 0, view.track[mine], threads[0]) if view.count else mine)
     line_of = {thread: line for line, threads in groups.items() for thread in threads}
     arrays = [np.concatenate(parts) if parts else np.empty(0, np.int64) for parts in (starts, ends, owners, tracks)]
-    return Lines(*arrays, first, last, line_of, _main(view, launches, groups))
+    return Lines(arrays[0], arrays[1], arrays[2], arrays[3], first, last, line_of, _main(view, launches, groups))
 
 
 def _segments(view: View, threads: list[int]) -> tuple[Ints, Ints]:

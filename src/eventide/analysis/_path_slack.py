@@ -38,6 +38,8 @@ def slack_of(view: View, graph: Graph) -> Ints:
     target = np.concatenate([edge.target for edge in graph.edges])
     time = np.concatenate([edge.time for edge in graph.edges])
     link = np.concatenate([np.full(len(edge.source), edge.link) for edge in graph.edges])
+    real = source >= 0
+    source, target, time, link = source[real], target[real], time[real], link[real]
     room = np.where((graph.pred[target] == source) & (graph.link[target] == link), 0, graph.start[target] - time)
     order = np.argsort(-ends[target], kind="stable")
     order = order[np.argsort(-ends[source[order]], kind="stable")]
@@ -46,8 +48,7 @@ def slack_of(view: View, graph: Graph) -> Ints:
         source[order].tolist(), target[order].tolist(), np.maximum(room, 0)[order].tolist(), strict=True
     ):
         reach = gap + values[other]
-        if reach < values[one]:
-            values[one] = reach
+        values[one] = min(values[one], reach)
     found = np.full(view.count, -1, np.int64)
     if count > graph.hosts:
         found[graph.rows] = np.array(values[graph.hosts :], np.int64)
@@ -55,7 +56,7 @@ def slack_of(view: View, graph: Graph) -> Ints:
 
 
 def next_critical(view: View, slack: Ints, on_path: np.ndarray, begin: int, end: int) -> tuple[Next, ...]:
-    """Work that is not on the path, by name and stream, least slack first; names under 1 % of the window are left out."""
+    """Work beside the path, by name and stream, least slack first; names under 1 % of the window are left out."""
     rows = np.flatnonzero((slack >= 0) & ~on_path & (view.start >= begin) & (view.end <= end))
     if len(rows) == 0:
         return ()

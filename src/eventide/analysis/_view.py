@@ -36,7 +36,8 @@ def integers(column: pa.ChunkedArray, null: int = -1) -> Ints:
     """An integer column as int64; nulls become `null`."""
     if column.null_count:
         column = pc.fill_null(column, pa.scalar(null, column.type))
-    return column.to_numpy().astype(np.int64, copy=False)
+    values: Ints = column.to_numpy().astype(np.int64, copy=False)
+    return values
 
 
 def codes(column: pa.ChunkedArray) -> tuple[Ints, list[str]]:
@@ -103,10 +104,10 @@ class View:
 
     def word(self, row: int) -> str:
         """The name of a span."""
-        return self.names[self.name[row]]
+        return self.names[int(self.name[row])]
 
     def category_of(self, row: int) -> str:
-        return self.categories[self.category[row]]
+        return self.categories[int(self.category[row])]
 
     @cached_property
     def duration(self) -> Ints:

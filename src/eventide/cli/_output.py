@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 Step = Callable[[str], None]  # called before each step of long work, with what comes next
@@ -32,6 +34,26 @@ def progress(total: int) -> Iterator[Step]:
             bar.update(task, description=description, completed=done)
 
         yield step
+
+
+def write_text(text: RenderableType, path: Path | None = None) -> None:
+    """Print what rich can draw, or write it to a file; where nobody's terminal says how wide, 100 columns."""
+    if path is not None:
+        with path.open("w", encoding="utf-8") as file:
+            Console(file=file, width=100, highlight=False, color_system=None).print(text)
+        return
+    console = stdout()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=100, highlight=False)
+    console.print(text)
+
+
+def write_json(result: Any, path: Path | None = None) -> None:
+    """Print what JSON can hold, or write it to a file."""
+    if path is None:
+        print_json(result)
+    else:
+        path.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
 
 
 def print_json(result: Any) -> None:
