@@ -11,6 +11,8 @@ void bind_hook_record(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process(nanobind::module_& m);
+void bind_sanitizer(nanobind::module_& m);
+void bind_live_sanitizer(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
 
 }  // namespace eventide::python

@@ -30,5 +30,7 @@ NB_MODULE(_native, m) {
     python::bind_devices(m);
     python::bind_memory(m);
     python::bind_process(m);
+    python::bind_sanitizer(m);
+    python::bind_live_sanitizer(m);
     python::bind_stacks(m);
 }

@@ -11,6 +11,7 @@ class Stream;
 struct ThreadContext {
     Stream* running = nullptr;   // the stream whose work this thread runs now
     uint64_t position = 0;       // and the position of that work in it
+    uint64_t work = 0;           // its id, until a hook was told that this thread runs it
     const char* name = nullptr;  // what the host language should call this thread, or nothing
     bool core_thread = false;    // one of ours: it keeps what the bindings attach to it
     bool defers_wakes = false;   // see wake.hpp

@@ -333,12 +333,14 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     const ThreadContext outer = context;
     context.running = this;
     context.position = work.position;
+    context.work = work.id;
     const bool told = hub::listening(Hook::work_completion);  // reading the clock is a good part of a small work's cost
     if (told) start = now_ns();
     Ref<Failure> failure = work.run();
     if (told) end = now_ns();
     context.running = outer.running;
     context.position = outer.position;
+    context.work = 0;
     if (!failure) return Outcome::ok;
     poison(std::move(failure));
     return Outcome::failed;
