@@ -8,6 +8,7 @@ Device, devices, Capabilities             where it runs                      eve
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
 sanitize, sanitizer                       is this program right?             eventide.sanitizer
+compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -48,8 +49,8 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
+    from eventide import adapters, compiling, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
-    from eventide import sanitizer
     from eventide.runtime import Future
     from eventide.sanitizer import sanitize
     from eventide.store import Trace, open_trace
@@ -79,6 +80,8 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "adapters",
+    "compiling",
     "current_stream",
     "default_stream",
     "devices",
@@ -98,6 +101,8 @@ __all__ = [
 _ON_USE = {
     "Capabilities": "backends",
     "DeviceBackend": "backends",
+    "adapters": "adapters",
+    "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",
     "open_trace": "store",

@@ -38,7 +38,9 @@ def check(  # noqa: PLR0917 - typer makes options of them
     command = _check.script_command(target or [], module)
     options = _check.Options(predict, leaks, as_json, load_suppressions(suppress))
     if not module and not Path(command[0]).exists():
-        raise UsageValueError(f"there is no file {command[0]}; to check a module, write: eventide check -m {command[0]}")
+        raise UsageValueError(
+            f"there is no file {command[0]}; to check a module, write: eventide check -m {command[0]}"
+        )
     if module or (Path(command[0]).is_file() and Path(command[0]).suffix in {".py", ".pyw", ""}):
         checked = _check.check_script(command, options)
     elif len(command) > 1:
@@ -48,7 +50,9 @@ def check(  # noqa: PLR0917 - typer makes options of them
     if sarif is not None:
         _output.write_json(findings_to_sarif(checked.findings, et.__version__), sarif)
     if as_json:
-        _output.print_json({**findings_to_json(checked.findings), "note": checked.note, "program_exit_code": checked.code})
+        _output.print_json(
+            {**findings_to_json(checked.findings), "note": checked.note, "program_exit_code": checked.code}
+        )
     else:
         console = _output.stdout()
         if checked.note:

@@ -6,8 +6,10 @@ sanitize                                  on a running program               _li
 Suppression                               what not to tell, and why          _suppress
 findings_to_json, findings_to_sarif       for other programs                 _json, _sarif
 lines, plain_text                         for people                         _text, _words
+check_program, check_program_findings     the verdict of a program as data   _check, _program, _queues
 """
 
+from eventide.sanitizer._check import check_program, check_program_findings, verdict
 from eventide.sanitizer._finding import KINDS, Access, Finding, Fix
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
 from eventide.sanitizer._json import finding_from_json, findings_to_json
@@ -26,6 +28,8 @@ __all__ = [
     "Fix",
     "Suppressed",
     "Suppression",
+    "check_program",
+    "check_program_findings",
     "finding_from_json",
     "findings_to_json",
     "findings_to_sarif",
@@ -34,4 +38,5 @@ __all__ = [
     "load_suppressions",
     "plain_text",
     "sanitize",
+    "verdict",
 ]
