@@ -80,8 +80,13 @@ void Feed::synchronized(const At& at, const HookRecord& r) {
         return;
     }
     const bool closes = r.hook == Hook::stream_synchronization && closing_.erase(r.stream);
+    if (closes) {  // closing after a synchronize makes neither of them a waste: the first counts as made use of
+        const uint64_t token = hub::next_token();
+        engine_.host_signal(here, token);
+        engine_.forget_token(token);
+    }
     if (r.end && marked_.erase(r.handle)) {
-        engine_.synchronize_marked(here, r.handle, !closes);  // closing a stream that is done is no waste
+        engine_.synchronize_marked(here, r.handle, !closes);
     } else if (r.hook == Hook::event_synchronization) {
         engine_.synchronize_event(here, r.event, version_of(r));  // its beginning was not heard, or has no end
     } else if (r.hook == Hook::stream_synchronization) {

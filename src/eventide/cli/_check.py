@@ -66,12 +66,7 @@ def check_file(path: Path, options: Options) -> Checked:
         found = check_program_findings(program, predict=options.predict)
         works = sum(step.get("op") == "work" for step in program.get("ops", program.get("steps", ())))
         return Checked(judge(found, Coverage(works, works), options.rules))
-    from eventide.sanitizer import check_trace
-    from eventide.store import open_trace
-
-    findings = check_trace(open_trace(path), predict=options.predict, leaks=options.leaks, suppress=options.rules)
-    note = "" if findings.coverage.known else "the trace says nothing about the memory that work touches"
-    return Checked(findings, 0, note)
+    raise UsageValueError(f"{path} is neither a Python script nor a program as JSON")
 
 
 def _program_in(path: Path) -> dict[str, Any] | None:

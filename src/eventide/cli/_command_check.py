@@ -16,7 +16,9 @@ def check(  # noqa: PLR0917 - typer makes options of them
         list[str] | None,
         typer.Argument(metavar="SCRIPT [ARGS]... | TRACE | PROGRAM", help="A Python script, a trace, or program.json."),
     ] = None,
-    module: Annotated[str, typer.Option("-m", metavar="MODULE", help="Check a module, as python -m runs it.")] = "",
+    module: Annotated[
+        str, typer.Option("-m", metavar="MODULE", help="Check a module; its own options come after --.")
+    ] = "",
     predict: Annotated[
         bool, typer.Option("--predict", help="Ignore how host threads hand over: tell what is possible.")
     ] = False,

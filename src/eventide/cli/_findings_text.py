@@ -16,7 +16,7 @@ def show_findings(findings: Findings, console: Console) -> None:
 
 
 def print_hanging(text: Text, console: Console) -> None:
-    """Print one line; where it is too long, it goes on below its own beginning. Source code and paths are cut nowhere."""
+    """Print one line; where it is too long, it goes on below its own beginning."""
     plain = text.plain
     indent = len(plain) - len(plain.lstrip())
     label = 11 if indent == 3 else indent + (3 if plain[:1].isdigit() else 0)  # "   second  ": behind the label

@@ -1,8 +1,9 @@
 """How host threads hand over to each other, told to the hooks while somebody asks for it.
 
-Thread start and join, ``queue.Queue``, locks, Events, Semaphores, Barriers and Futures of executors are patched while on and
-restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched functions do
-what they always did. Not seen: ``queue.SimpleQueue``, locks made before, and threads that talk through memory alone.
+Thread start and join, ``queue.Queue``, locks, Events, Semaphores, Barriers and Futures of executors are patched while
+on and restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched
+functions do what they always did. Not seen: ``queue.SimpleQueue``, locks made before,
+and threads that talk through memory alone.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
         run = self.run
 
         def run_after_start() -> None:
-            del self.run  # type: ignore[method-assign]
+            del self.run
             _native.host_wait(token)
             try:
                 run()

@@ -23,6 +23,7 @@ def start() -> None:
     _users += 1
     if _users == 1:
         watch_host_memory.append(_watch)
+        _native.set_copy_watcher(_watch_end)
 
 
 def stop() -> None:
@@ -31,6 +32,7 @@ def stop() -> None:
     _users -= 1
     if _users == 0:
         watch_host_memory.remove(_watch)
+        _native.set_copy_watcher(None)
         _watched.clear()
 
 
@@ -53,8 +55,16 @@ def _watch(thing: Any, address: int, nbytes: int) -> None:
     _native.host_memory(address, nbytes, True)
 
 
+def _watch_end(thing: Any) -> None:
+    """One end of a copy: whatever has the buffer protocol."""
+    if not isinstance(thing, _native.BufferBase):
+        with memoryview(thing) as view:
+            _watch(thing, _native.buffer_address(view), view.nbytes)
+
+
 def _owner_of(thing: Any) -> Any:
     """The object that the memory lives and dies with; None for memory of a Buffer, which tells by itself."""
+    below: Any
     while True:
         if isinstance(thing, memoryview):
             below = thing.obj

@@ -5,8 +5,8 @@ predict     and ignore hand-over between host threads
 raise       and raise at the call that shows the first finding
 leaks       and tell what was never given back
 fail        and end with exit code 1 if there are findings
-Several go together with commas: ``EVENTIDE_SANITIZE=fail,predict``. With ``EVENTIDE_SANITIZE_REPORT=FOLDER`` the report is a file
-there, ``<process>.json``, with nothing suppressed: that is how ``eventide check`` asks.
+Several go together with commas: ``EVENTIDE_SANITIZE=fail,predict``. With ``EVENTIDE_SANITIZE_REPORT=FOLDER`` the report
+is a file there, ``<process>.json``, with nothing suppressed: that is how ``eventide check`` asks.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, overload
 
 from eventide.sanitizer._finding import Finding
 from eventide.sanitizer._suppress import Suppression
@@ -41,7 +41,7 @@ class Findings(Sequence[Finding]):
     coverage: Coverage = field(default_factory=Coverage)
     suppressed: tuple[Suppressed, ...] = ()
     unused_suppressions: tuple[Suppression, ...] = ()
-    stream_names: Mapping[int, str] = field(default_factory=dict)
+    stream_names: Mapping[Any, str] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -97,7 +97,7 @@ def judge(
     found: Sequence[Finding],
     coverage: Coverage,
     rules: Sequence[Suppression] = (),
-    stream_names: Mapping[int, str] | None = None,
+    stream_names: Mapping[Any, str] | None = None,
 ) -> Findings:
     """Set aside what is suppressed; the first rule that fits counts as used."""
     told, suppressed = [], []

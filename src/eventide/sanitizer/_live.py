@@ -17,10 +17,10 @@ MODES = ("collect", "raise")
 class sanitize:  # noqa: N801 - used as a function
     """Check a part of the program; what it found is in the list when the ``with`` block ends.
 
-    `mode`: ``collect``, or ``raise`` a SanitizerError at the call that shows the first finding. `predict`: ignore how host
-    threads hand over to each other, and tell what could happen if they met otherwise, as possible. `suppress`: a TOML
-    file, Suppressions or dicts; None takes those of the nearest ``pyproject.toml``. `stacks`: keep the place of each call.
-    `leaks`: at the end, tell what was allocated in the block and not given back.
+    `mode`: ``collect``, or ``raise`` a SanitizerError at the call that shows the first finding. `predict`: ignore how
+    host threads hand over to each other, and tell what could happen if they met otherwise, as possible. `suppress`: a
+    TOML file, Suppressions or dicts; None takes those of the nearest ``pyproject.toml``. `stacks`: keep the place of
+    each call. `leaks`: at the end, tell what was allocated in the block and not given back.
 
     Several may be on, nested or in different threads: each hears everything that happens while it is.
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from eventide.sanitizer._finding import Access, Finding, Frame
 
-StreamNames = Mapping[int, str]
+StreamNames = Mapping[Any, str]
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _EXPLAINED = {
@@ -40,7 +41,7 @@ def where(access: Access) -> str:
     return f"{Path(frame[0]).name}:{frame[1]}" if frame else ""
 
 
-def stream_text(stream: int | None, names: StreamNames) -> str:
+def stream_text(stream: int | str | None, names: StreamNames) -> str:
     """``stream 3 'load'``, or the host."""
     if stream is None:
         return "the host"
