@@ -37,8 +37,10 @@ def text_of(*found, coverage=None):
 
 def test_a_race_is_told_with_everything_there_is_to_know():
     assert text_of(RACE).splitlines() == [
-        "1. race (22 times): 'load' on stream 3 'load' writes 64 bytes that 'train' on stream 4 reads; "
-        "nothing orders the two",
+        (
+            "1. race (22 times): 'load' on stream 3 'load' writes 64 bytes that 'train' on stream 4 reads; "
+            "nothing orders the two"
+        ),
         "   memory  bytes 16 to 80 of the memory at 0x1000",
         "   first   'train' on stream 4 reads 64 bytes",
         "           /src/train.py:66 in run",
@@ -46,8 +48,10 @@ def test_a_race_is_told_with_everything_there_is_to_know():
         "   second  'load' on stream 3 'load' writes 64 bytes",
         "           /src/load.py:63 in run",
         "           /src/main.py:7 in main",
-        "   fix     make stream 3 'load' wait for event 8, recorded after 'train' already, before 'load' "
-        "(above load.py:63)",
+        (
+            "   fix     make stream 3 'load' wait for event 8, recorded after 'train' already, before 'load' "
+            "(above load.py:63)"
+        ),
         f"   id      {RACE.fingerprint}",
         "",
         "1 finding: 4 of 4 work items had known accesses",
@@ -59,8 +63,10 @@ def test_a_race_is_told_with_everything_there_is_to_know():
     [
         (
             Finding("race", True, TRAIN, LOAD, fix=Fix("wait")),
-            "record an event after 'train' on stream 4 (below train.py:66); make stream 3 'load' wait before 'load' "
-            "(above load.py:63)",
+            (
+                "record an event after 'train' on stream 4 (below train.py:66); make stream 3 'load' wait before 'load' "
+                "(above load.py:63)"
+            ),
         ),
         (
             Finding("race", True, TRAIN, Access("host", True, thread=12), fix=Fix("synchronize")),
