@@ -64,8 +64,8 @@ def test_a_race_is_told_with_everything_there_is_to_know():
         (
             Finding("race", True, TRAIN, LOAD, fix=Fix("wait")),
             (
-                "record an event after 'train' on stream 4 (below train.py:66); make stream 3 'load' wait before 'load' "
-                "(above load.py:63)"
+                "record an event after 'train' on stream 4 (below train.py:66); make stream 3 'load' wait before "
+                "'load' (above load.py:63)"
             ),
         ),
         (
