@@ -161,19 +161,22 @@ class Writer {
     void arguments(std::string_view args, F add) {
         json::Cursor cursor(args);
         bool whole = cursor.peek() == '{' && !cursor.skip().empty() && cursor.peek() == '\0' && !cursor.met_no_number();
-        if (whole && args.find("\"eventide\"") != args.npos) whole = false;  // theirs might be called so too
+        std::string_view members;
+        if (whole) members = args.substr(args.find('{') + 1, args.rfind('}') - args.find('{') - 1);
+        // An object of nothing would not be seen, and theirs might be called as ours is.
+        if (members.find_first_not_of(" \t\r\n") == members.npos || args.find("\"eventide\"") != args.npos)
+            whole = false;
         if (!args.empty() && !whole) {
             text_.clear();
             json::quote(text_, args);
             member("args", braceless(text_));
         }
-        args = whole ? args.substr(args.find('{') + 1, args.rfind('}') - args.find('{') - 1) : std::string_view();
-        if (args.find_first_not_of(" \t\r\n") == args.npos) args = {};
+        args = whole ? members : std::string_view();
         added_.clear();
         add(args);
         if (args.empty() && own_.empty() && added_.empty()) return;
         out_ += ",\"args\":{";
-        out_ += args;
+        append_members(args);
         if (!own_.empty() || !added_.empty()) {
             if (!args.empty()) out_ += ',';
             out_ += "\"eventide\":{";
@@ -182,6 +185,24 @@ class Writer {
             out_ += added_;
         }
         out_ += '}';
+    }
+
+    // As they are, but for strings that end in a backslash: see json::quote.
+    void append_members(std::string_view args) {
+        if (args.find("\\\\\"") == args.npos) {
+            out_ += args;
+            return;
+        }
+        for (size_t i = 0; i < args.size(); ++i) {
+            if (args[i] != '\\') {
+                out_ += args[i];
+            } else if (args.substr(i, 3) == "\\\\\"") {
+                out_ += "\\u005c";
+                ++i;
+            } else {
+                out_ += args.substr(i++, 2);
+            }
+        }
     }
 
     // `"key":value`, unless the arguments have such a key already.

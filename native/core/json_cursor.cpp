@@ -91,7 +91,10 @@ void quote(std::string& out, std::string_view text) {
         while (at < end && plain[*at]) ++at;
         out.append(reinterpret_cast<const char*>(run), size_t(at - run));
         if (at == end) break;
-        if (*at < 0x80) {
+        if (*at == '\\' && at + 1 == end) {
+            out += "\\u005c";  // Perfetto takes a quote behind two backslashes for one that is escaped
+            ++at;
+        } else if (*at < 0x80) {
             quote_special(out, *at++);
         } else if (const size_t n = sequence(at, end)) {
             out.append(reinterpret_cast<const char*>(at), n);

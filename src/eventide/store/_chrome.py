@@ -51,7 +51,7 @@ def write(trace: Trace, path: Path) -> None:
 
 def _write(trace: Trace, file: BinaryIO) -> None:
     lanes = assign_lanes(trace)
-    layout = lay_out(trace.tracks.to_pylist(), lanes.track())
+    layout = lay_out(trace.tracks.to_pylist(), lanes.track(), _shown(trace, lanes))
     spans, span_names = span_columns(trace)
     instants, instant_names, instant_order = instant_columns(trace)
     counters, series, counter_order = counter_columns(trace)
@@ -70,14 +70,15 @@ def _write(trace: Trace, file: BinaryIO) -> None:
         "own": texts(pa.array(our_words, pa.string())),
         "series": texts(pa.array(_series_names(series, layout), pa.string())),
     }
+    # Torch's own instants of memory, and everybody else's.
     memory = np.array([name == "[memory]" for name in instant_names["name"].to_pylist()] or [False])
-    kind_of_instant = np.where(memory[instants["name"]], len(words), len(words) + 1) if len(instants["name"]) else []
+    kind_of_instant = len(words) + 1 - memory[instants["name"]].astype(np.int32)
     tables = {
         "spans": {**spans, "category": chrome, "own_category": own},
         "instants": {
             **instants,
             "name": instants["name"] + np.int32(len(span_names["name"])),
-            "category": np.array(kind_of_instant, np.int32),
+            "category": kind_of_instant.astype(np.int32),
         },
         "counters": counters,
         "edges": edges,
@@ -93,15 +94,20 @@ def _write(trace: Trace, file: BinaryIO) -> None:
     file.write(b"\n]}\n")
 
 
+def _shown(trace: Trace, lanes: _native.Lanes) -> set[int]:
+    """The lanes that something stands on."""
+    return {*np.unique(lanes.lane()).tolist(), *trace.instants.column("track").unique().to_pylist()}
+
+
 def _head(trace: Trace, base: int, own: dict[str, Any]) -> bytes:
     about: dict[str, Any] = {
         "schemaVersion": 1,
-        "deviceProperties": trace.metadata.get("device_properties", []),
+        "deviceProperties": trace.metadata.get("devices", []),
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": base,
     }
     ranks = [rank for rank in trace.tracks.column("rank").unique().to_pylist() if rank is not None]
-    if "distributed" in trace.metadata:
+    if trace.metadata.get("distributed"):
         about["distributedInfo"] = trace.metadata["distributed"]
     elif len(ranks) == 1:
         about["distributedInfo"] = {"rank": ranks[0]}

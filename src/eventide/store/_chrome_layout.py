@@ -6,8 +6,8 @@ is the process and the stream's id the thread, or the next numbers that are free
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,35 +56,43 @@ class Layout:
     tid: Ints
     stream: Ints
     device: Ints
-    named: list[dict[str, Any]] = field(default_factory=list)
+    named: list[dict[str, Any]]
 
     def columns(self) -> dict[str, Ints]:
         """What the encoder takes."""
         return {"pid": self.pid, "tid": self.tid, "stream": self.stream, "device": self.device}
 
 
-def lay_out(tracks: Sequence[dict[str, Any]], lanes: Codes) -> Layout:
-    """Give each lane a process and a thread of its own."""
+def lay_out(tracks: Sequence[dict[str, Any]], lanes: Codes, shown: Container[int]) -> Layout:
+    """Give each lane a process and a thread of its own, and each one that is shown a name."""
     pids = _processes(tracks)
-    used: dict[int, set[int]] = {}
-    layout = Layout(*(np.full(len(lanes), NONE, np.int64) for _ in range(4)))
-    layout.named.extend(_name_processes(tracks, pids))
-    for lane, row in enumerate(int(row) for row in lanes):
-        track, pid = tracks[row], pids[row]
-        wanted = track["stream"] if track["device"] is not None else track["tid"]
-        if wanted is None:
-            wanted = track["pid"] if track["kind"] == "process" else row
-        taken = used.setdefault(pid, set())
-        tid = _free(wanted if lane < len(tracks) else _FREE + lane, taken)
-        taken.add(tid)
-        layout.pid[lane], layout.tid[lane] = pid, tid
-        if track["device"] is not None:
-            layout.stream[lane] = track["stream"] if track["stream"] is not None else tid
-            layout.device[lane] = _index(track["device"])
-        name = track_name(track) + (f" (lane {_rank(lanes, lane, row)})" if lane >= len(tracks) else "")
-        layout.named.append(_metadata("thread_name", pid, tid, name=name))
-        layout.named.append(_metadata("thread_sort_index", pid, tid, sort_index=row))
+    used: dict[int, set[int]] = {pid: set() for pid in pids}
+    pid, tid, stream, device = (np.full(len(lanes), NONE, np.int64) for _ in range(4))
+    layout = Layout(pid, tid, stream, device, [*_name_processes(tracks, pids)])
+    # Threads and streams first: their numbers are real.
+    for lane in sorted(
+        range(len(lanes)), key=lambda lane: tracks[int(lanes[lane])]["kind"] not in {"thread", "stream"}
+    ):
+        row = int(lanes[lane])
+        own = lane < len(tracks)
+        pid[lane] = pids[row]
+        tid[lane] = _free(_wanted(tracks[row], row) if own else _FREE + lane, used[pids[row]])
+        used[pids[row]].add(int(tid[lane]))
+        if tracks[row]["device"] is not None:
+            stream[lane] = tid[lane] if tracks[row]["stream"] is None else tracks[row]["stream"]
+            device[lane] = _index(tracks[row]["device"])
+        if lane in shown:
+            name = track_name(tracks[row]) + ("" if own else f" (lane {_rank(lanes, lane, row)})")
+            layout.named.append(_metadata("thread_name", pids[row], int(tid[lane]), name=name))
+            layout.named.append(_metadata("thread_sort_index", pids[row], int(tid[lane]), sort_index=row))
     return layout
+
+
+def _wanted(track: dict[str, Any], row: int) -> int:
+    number = track["stream"] if track["device"] is not None else track["tid"]
+    if number is None:
+        number = track["pid"] if track["kind"] == "process" else row
+    return row if number is None else int(number)
 
 
 def chrome_categories(

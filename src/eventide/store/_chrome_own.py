@@ -6,7 +6,7 @@ Names, times and arguments stand in the events, in the order of the file; the re
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ IN_EVENTS = {
 WHOLE = ("tracks", "edges", "stacks", "operations")
 # Ours are the last of the arguments: an object without braces inside, and what we added for other tools.
 _OURS = r',?"eventide":\{[^{}]*\}(,"[a-z]+":-?[0-9]+)*\}$'
+_TORCHS = r'^\{"cat":"cpu_instant_event",?'  # what the reader adds, because it is none of its categories
 _HIDDEN = r'"eventide":\{(.*,)?"args":"'
 
 
@@ -37,10 +38,17 @@ def describe(trace: Trace, orders: dict[str, Ints]) -> dict[str, Any]:
             tables[name] = _text(trace.tables[name])
     for name, said in IN_EVENTS.items():
         table = trace.tables[name]
-        if table.num_rows:
+        if name == "counters" and not pc.all(pc.is_finite(table.column("value"))).as_py():
+            tables[name] = _text(table)  # JSON has no such numbers
+        elif table.num_rows:
             rest = table.select([column for column in table.column_names if column not in said]).take(orders[name])
             tables[name] = _text(rest.append_column("row", pa.array(orders[name])))
     return {"version": VERSION, "metadata": trace.metadata, "tables": tables}
+
+
+def is_own(member: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this member of a file was written by `describe`."""
+    return isinstance(member, dict) and {"version", "metadata", "tables"} <= set(member)
 
 
 def restore(read: Trace, own: dict[str, Any]) -> Trace:
@@ -57,6 +65,9 @@ def restore(read: Trace, own: dict[str, Any]) -> Trace:
         rest = kept.get(name)
         if rest is None:
             continue
+        if "row" not in rest.column_names:
+            tables[name] = rest
+            continue
         events = read.tables[name]
         if events.num_rows < rest.num_rows or (name == "spans" and events.num_rows > rest.num_rows):
             return _as_read(read, f"there are {events.num_rows} {name} and {rest.num_rows} were written")
@@ -72,9 +83,10 @@ def restore(read: Trace, own: dict[str, Any]) -> Trace:
 
 def strip(args: pa.ChunkedArray) -> pa.ChunkedArray:
     """Arguments without ours; null where there were no others."""
+    args = pc.replace_substring_regex(args, _TORCHS, "{")
     hidden = pc.match_substring_regex(args, _HIDDEN)
     plain = pc.replace_substring_regex(args, _OURS, "}")
-    plain = pc.if_else(pc.equal(plain, "{}"), pc.if_else(pc.equal(args, "{}"), args, None), plain)
+    plain = pc.if_else(pc.equal(plain, "{}"), None, plain)
     if not pc.any(hidden).as_py():
         return plain
     import json
