@@ -110,7 +110,7 @@ def _finish(outer: _Outer, error: BaseException | None) -> None:
 
 
 def _listener(event: Any) -> Any:
-    class Listener(event.Listener):  # type: ignore[misc, name-defined]
+    class Listener(event.Listener):  # type: ignore[misc]
         """Under Numba's lock: notes what happens, and calls nobody."""
 
         @guarded

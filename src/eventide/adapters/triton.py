@@ -71,14 +71,14 @@ class _Chained:
 
 @guarded
 def _compiled(*, src: Any, metadata: Any, times: Any, cache_hit: bool, **_: Any) -> None:
-    get = metadata.get if isinstance(metadata, dict) else lambda name: getattr(metadata, name, None)
+    known: dict[str, Any] = metadata if isinstance(metadata, dict) else vars(metadata)
     stages = [("initialize", times.ir_initialization), *times.lowering_stages, ("store", times.store_results)]
     callback_handler.report(
         CallbackTrigger.TRITON,
-        f"triton/{get('hash') or getattr(src, 'name', '')}",
+        f"triton/{known.get('hash') or getattr(src, 'name', '')}",
         duration=round(times.total * 1000),  # Triton counts microseconds
-        name=str(get("name") or getattr(src, "name", "") or "") or None,
+        name=str(known.get("name") or getattr(src, "name", "") or "") or None,
         cache_hit=bool(cache_hit),
         stages=tuple((name, round(microseconds * 1000)) for name, microseconds in stages),
-        details={"target": str(get("target"))} if get("target") is not None else {},
+        details={"target": str(known["target"])} if "target" in known else {},
     )
