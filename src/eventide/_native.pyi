@@ -571,6 +571,11 @@ def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[s
     Writes track events through `write`; returns how many edges became arrows.
     """
 
+def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], layout: dict[str, Any], base: int, first: bool) -> int:
+    """
+    Writes Chrome's events through `write`; returns how many edges became arrows.
+    """
+
 class ChromeDocument:
     """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 
