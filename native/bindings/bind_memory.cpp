@@ -32,6 +32,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         raise(ErrorKind::usage, "this Buffer was freed; its memory may belong to somebody else now");
         return -1;
     }
+    if (!b->memory->host_visible) {
+        PyErr_Format(PyExc_BufferError,
+                     "the host cannot see memory of %s (no 'host_visible'); copy it to a host array with Stream.copy",
+                     devices::name(b->memory->device).c_str());
+        return -1;
+    }
     if (PyBuffer_FillInfo(view, self, b->memory->data, Py_ssize_t(b->memory->bytes), 0, flags) < 0) return -1;
     ++b->exports;
     return 0;
@@ -63,6 +69,9 @@ void bind_memory(nb::module_& m) {
     m.def(
         "dlpack_layout", [](nb::object capsule) { return nb::steal(read_dlpack(capsule.ptr())); }, nb::arg("capsule"),
         "(address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.");
+    m.def(
+        "set_copy_watcher", [](nb::object watcher) { set_copy_watcher(watcher.ptr()); }, nb::arg("watcher").none(),
+        "Called with each end of a copy.");
     nb::class_<PyBuffer>(m, "BufferBase", nb::type_slots(slots), nb::is_weak_referenceable(),
                          "The native half of eventide.Buffer.")
         .def(

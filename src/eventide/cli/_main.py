@@ -13,6 +13,7 @@ import typer
 # Importing a command attaches it to the application; the order here is the order of the help.
 from eventide.cli import (
     _command_answers,
+    _command_check,
     _command_conformance,
     _command_demo,
     _command_devices,
@@ -24,6 +25,7 @@ from eventide.errors import EventideError
 COMMANDS = (
     _command_demo,
     _command_report,
+    _command_check,
     _command_devices,
     _command_conformance,
     _command_answers,

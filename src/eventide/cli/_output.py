@@ -11,6 +11,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from eventide.errors import UsageValueError
+
 Step = Callable[[str], None]  # called before each step of long work, with what comes next
 
 
@@ -59,6 +61,16 @@ def write_json(result: Any, path: Path | None = None) -> None:
 def print_json(result: Any) -> None:
     """Print a frozen result, or a list of them, as JSON."""
     print(json.dumps(result, indent=2, default=_plain))
+
+
+def write_json(result: Any, path: Path) -> None:
+    """Write a result to a file, whole or not at all."""
+    try:
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _plain(value: Any) -> Any:
