@@ -23,7 +23,7 @@ def _answer(trace: Path, ask: Callable[[Any], Any], render: Callable[[Any], Any]
         step("answering")
         result = ask(opened)
     if as_json:
-        _output.write_json(plain(result))
+        _output.print_json(plain(result))
     else:
         _output.write_text(render(result))
     return 0

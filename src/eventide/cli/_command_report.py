@@ -38,7 +38,10 @@ def report(
         result = gather(opened, trace.name, step)
     if as_json or suffix == ".json":
         whole = {"findings": plain(findings(result)), "not_known": unknowns(result), **plain(_brief(result))}
-        _output.write_json(whole, output)
+        if output is None:
+            _output.print_json(whole)
+        else:
+            _output.write_json(whole, output)
     else:
         _output.write_text(render_report(result), output)
     return 0

@@ -41,21 +41,16 @@ def progress(total: int) -> Iterator[Step]:
 def write_text(text: RenderableType, path: Path | None = None) -> None:
     """Print what rich can draw, or write it to a file; where nobody's terminal says how wide, 100 columns."""
     if path is not None:
-        with path.open("w", encoding="utf-8") as file:
-            Console(file=file, width=100, highlight=False, color_system=None).print(text)
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                Console(file=file, width=100, highlight=False, color_system=None).print(text)
+        except OSError as error:
+            raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
         return
     console = stdout()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(width=100, highlight=False)
     console.print(text)
-
-
-def write_json(result: Any, path: Path | None = None) -> None:
-    """Print what JSON can hold, or write it to a file."""
-    if path is None:
-        print_json(result)
-    else:
-        path.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
 
 
 def print_json(result: Any) -> None:
