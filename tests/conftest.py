@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -27,16 +28,24 @@ def listeners() -> dict[str, int]:
     return {hook: registry_of(hook).statistics()["callbacks"] for hook in et.hooks.HOOKS}
 
 
+def compile_listeners() -> int:
+    """How many callbacks hear compiles; 0 where nobody has used them."""
+    compiling = sys.modules.get("eventide.compiling")
+    return compiling.callback_handler.statistics()["callbacks"] if compiling else 0
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Each leftover is reported by the test that left it, alone, and removed where that is possible."""
-    threads, before = set(threading.enumerate()), listeners()
+    threads, before, compile_before = set(threading.enumerate()), listeners(), compile_listeners()
     yield
     left = []
     for hook, count in listeners().items():
         if count > before[hook]:
             registry_of(hook).clear_callbacks()
             left.append(f"{count - before[hook]} listeners at {hook}")
+    if compile_listeners() > compile_before:
+        left.append(f"{compile_listeners() - compile_before} compile callbacks")
     default = et.default_stream("cpu")
     while (current := et.current_stream("cpu")) != default:
         left.append(f"{current!r} as the current stream")

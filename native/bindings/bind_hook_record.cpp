@@ -70,7 +70,7 @@ void bind_hook_record(nb::module_& m) {
             "end", [](const R& x) { return x.r.end; }, "True for the end of a synchronization.")
         .def_prop_ro(
             "outcome", [](const R& x) { return outcome_name(x.r.outcome); },
-            "Of completed work: ok, failed, skipped, cancelled.")
+            "Of completed work: ok, failed, skipped, cancelled; of the end of a synchronization too.")
         .def_prop_ro(
             "time_ns", [](const R& x) { return x.r.time_ns; }, "CLOCK_MONOTONIC.")
         .def_prop_ro(
@@ -91,11 +91,15 @@ void bind_hook_record(nb::module_& m) {
         .def_prop_ro(
             "group", [](const R& x) { return x.group; }, "Of the collective.")
         .def_prop_ro(
-            "handle", [](const R& x) { return x.r.handle; }, "The address of the memory.")
+            "handle", [](const R& x) { return x.r.handle; },
+            "The address of the memory, or the number that pairs two ends.")
         .def_prop_ro("bytes", [](const R& x) { return x.r.bytes; })
         .def_prop_ro(
             "reads", [](const R& x) { return x.ranges(x.reads); }, "Pairs of address and number of bytes.")
         .def_prop_ro("writes", [](const R& x) { return x.ranges(x.writes); })
+        .def_prop_ro(
+            "accesses_known", [](const R& x) { return x.r.accesses_known; },
+            "True if reads and writes are all that is touched; False if nobody knows.")
         .def_prop_ro("start_ns", [](const R& x) { return x.r.start_ns; })
         .def_prop_ro("end_ns", [](const R& x) { return x.r.end_ns; })
         .def_prop_ro(

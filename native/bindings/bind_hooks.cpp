@@ -7,6 +7,7 @@
 
 #include "../core/device.hpp"
 #include "bind.hpp"
+#include "host_access.hpp"
 #include "hot_hooks.hpp"
 
 namespace nb = nanobind;
@@ -26,6 +27,7 @@ void bind_hooks(nb::module_& m) {
     nb::list names;
     for (int i = 0; i < hook_count; ++i) names.append(nb::str(hub::name(Hook(i)).data()));
     m.attr("HOOKS") = nb::tuple(names);
+    PyModule_AddFunctions(m.ptr(), host_functions);
     m.def(
         "hook_add",
         [](int hook, nb::object callback, const std::optional<std::string>& device_type, int index, bool observer,

@@ -61,13 +61,8 @@ void bind_memory(nb::module_& m) {
         },
         nb::arg("view"), "The address of the first item of anything with the buffer protocol.");
     m.def(
-        "dlpack_range",
-        [](nb::object capsule) {
-            Access range;
-            if (!read_dlpack(capsule.ptr(), range)) nb::raise_python_error();
-            return nb::make_tuple(range.address, range.bytes);
-        },
-        nb::arg("capsule"), "(address, nbytes) of the memory behind a DLPack capsule.");
+        "dlpack_layout", [](nb::object capsule) { return nb::steal(read_dlpack(capsule.ptr())); }, nb::arg("capsule"),
+        "(address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.");
     nb::class_<PyBuffer>(m, "BufferBase", nb::type_slots(slots), nb::is_weak_referenceable(),
                          "The native half of eventide.Buffer.")
         .def(

@@ -9,6 +9,7 @@
 #include "current.hpp"
 #include "hot_hooks.hpp"
 #include "hot_stream.hpp"
+#include "learnt.hpp"
 
 namespace nb = nanobind;
 
@@ -16,8 +17,9 @@ namespace eventide::python {
 namespace {
 
 // One after the other; the first that had an error raises it, the others keep theirs.
-PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadline) {
+PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadline, Outcome& outcome) {
     const int64_t start = now_ns();
+    outcome = Outcome::cancelled;
     std::vector<Ref<Marker>> ends;
     for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end());
     for (size_t i = 0; i < ends.size(); ++i) {
@@ -29,6 +31,7 @@ PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadl
             return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", deadline - start);
         if (waited == Waited::interrupted) return nullptr;
     }
+    outcome = Outcome::ok;
     for (const Ref<Stream>& s : streams)
         if (s->poisoned()) return synchronize_stream(*s, deadline, "eventide.synchronize()");
     Py_RETURN_NONE;
@@ -49,14 +52,18 @@ PyObject* synchronize_device(PyObject*, PyObject* args) {
         const bool told = hub::listening(Hook::device_synchronization);
         const int64_t start = now_ns();
         HookRecord r{.hook = Hook::device_synchronization, .device = id, .time_ns = start};
-        if (told) hub::fire(r);
+        if (told) {
+            r.handle = hub::next_token();
+            hub::fire(r);
+        }
         if (PyErr_Occurred()) return nullptr;
         std::vector<Ref<Stream>> streams;
         for (Ref<Stream>& s : Stream::all())
             if (s->device_id == id) streams.push_back(s);
-        PyObject* result = synchronize_all(streams, deadline);
+        Outcome outcome;
+        PyObject* result = synchronize_all(streams, deadline, outcome);
         if (told) {
-            r.end = true;
+            set_end(r, outcome);
             r.time_ns = now_ns();
             r.waited_ns = r.time_ns - start;
             PyObject *kind, *value, *trace;

@@ -78,26 +78,22 @@ PyObject* make_dlpack(void* data, size_t bytes, PyObject* owner, bool versioned)
                      : make<Managed>(data, bytes, owner, plain_name);
 }
 
-bool read_dlpack(PyObject* capsule, Access& out) {
+PyObject* read_dlpack(PyObject* capsule) {
     const Tensor* t = nullptr;
     if (PyCapsule_IsValid(capsule, versioned_name))
         t = &static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule, versioned_name))->tensor;
     else if (PyCapsule_IsValid(capsule, plain_name))
         t = &static_cast<Managed*>(PyCapsule_GetPointer(capsule, plain_name))->tensor;
-    if (!t) {
-        raise(ErrorKind::type, "__dlpack__() must give an unused DLPack capsule");
-        return false;
-    }
+    if (!t) return raise(ErrorKind::type, "__dlpack__() must give an unused DLPack capsule");
     const int64_t item = (int64_t(t->dtype.bits) * t->dtype.lanes + 7) / 8;
-    int64_t low = 0, high = 0, dense = 1;
-    for (int32_t i = t->ndim; i-- > 0;) {
-        const int64_t span = (t->shape[i] - 1) * (t->strides ? t->strides[i] : dense);
-        dense *= t->shape[i];
-        (span < 0 ? low : high) += span;
+    PyObject* shape = PyTuple_New(t->ndim);
+    PyObject* strides = t->strides ? PyTuple_New(t->ndim) : Py_NewRef(Py_None);
+    for (int32_t i = 0; shape && strides && i < t->ndim; ++i) {
+        PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(t->shape[i]));
+        if (t->strides) PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(t->strides[i] * item));
     }
-    const auto base = int64_t(t->data) + int64_t(t->byte_offset);
-    out = {uint64_t(base + low * item), dense ? uint64_t((high - low + 1) * item) : 0};
-    return true;
+    const auto address = (unsigned long long)t->data + t->byte_offset;
+    return Py_BuildValue("KNNL", address, shape, strides, (long long)item);
 }
 
 }  // namespace eventide::python

@@ -1,7 +1,6 @@
 // DLPack, both directions: the layout of its structs is fixed by the specification (versions 0.8 and 1.0).
 #pragma once
 
-#include "../core/hub.hpp"
 #include "python.hpp"
 
 namespace eventide::python {
@@ -10,7 +9,7 @@ namespace eventide::python {
 // one: of an unversioned capsule they would make a read-only array.
 PyObject* make_dlpack(void* data, size_t bytes, PyObject* owner, bool versioned);
 
-// The address and extent of the memory behind a capsule, which stays unconsumed. False with an exception set.
-bool read_dlpack(PyObject* capsule, Access& out);
+// (address, shape, strides in bytes or None, itemsize) of the memory behind a capsule, which stays unconsumed.
+PyObject* read_dlpack(PyObject* capsule);
 
 }  // namespace eventide::python

@@ -7,6 +7,7 @@
 #include "current.hpp"
 #include "hot_stream.hpp"
 #include "hot_ticket.hpp"
+#include "learnt.hpp"
 
 namespace eventide::python {
 namespace {
@@ -101,15 +102,24 @@ PyObject* m_wait(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObje
 
 PyObject* m_query(PyObject* self, PyObject*) {
     Event* core = event_core(self);
-    return core ? guarded([&] { return PyBool_FromLong(core->query()); }) : nullptr;
+    if (!core) return nullptr;
+    return guarded([&]() -> PyObject* {
+        core->check_usable();
+        const Event::Version v = core->current();
+        const bool over = !v.marker || !v.marker->pending();
+        if (over && v.marker && !learnt(&v.marker->stream(), core->id, v.number, 0)) return nullptr;
+        return PyBool_FromLong(over);
+    });
 }
 
-void tell_synchronization(Event& e, const Event::Version& v, int64_t start, bool end) {
-    HookRecord r{
-        .hook = Hook::event_synchronization, .end = end, .device = e.device(), .event = e.id, .version = v.number};
+HookRecord synchronization_of(Event& e, const Event::Version& v) {
+    HookRecord r{.hook = Hook::event_synchronization, .device = e.device(), .event = e.id, .version = v.number};
     if (v.marker) r.stream = v.marker->stream().id;
-    r.time_ns = now_ns();
-    if (end) r.waited_ns = r.time_ns - start;
+    if (hub::listening(r.hook)) r.handle = hub::next_token();
+    return r;
+}
+
+void tell_synchronization(HookRecord& r) {
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
     hub::fire(r);
@@ -121,15 +131,21 @@ PyObject* synchronize(Event& e, int64_t deadline) {
     refuse_in_callback("Event.synchronize()");
     const Event::Version v = e.current();
     const int64_t start = now_ns();
-    const bool told = hub::listening(Hook::event_synchronization);
-    if (told) tell_synchronization(e, v, start, false);
+    HookRecord r = synchronization_of(e, v);
+    r.time_ns = start;
+    if (r.handle) tell_synchronization(r);
     if (PyErr_Occurred()) return nullptr;
     Waited waited = Waited::done;
     if (Marker* marker = v.marker.get(); marker && marker->pending()) {
         Blocking blocking("Event.synchronize()", marker->stream(), marker->position());
         waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
     }
-    if (told) tell_synchronization(e, v, start, true);
+    if (r.handle) {
+        set_end(r, waited, v.marker && waited == Waited::done && v.marker->failure());
+        r.time_ns = now_ns();
+        r.waited_ns = r.time_ns - start;
+        tell_synchronization(r);
+    }
     if (waited == Waited::timeout)
         return raise_timeout("Event.synchronize()",
                              e.describe() + " of " + v.marker->stream().describe() + " is still pending",
@@ -162,12 +178,15 @@ PyObject* m_elapsed_time(PyObject* self, PyObject* end) {
 
 class NotifyTask final : public Task {
   public:
-    NotifyTask(PyObject* event, PyObject* callback) : event_(Py_NewRef(event)), callback_(Py_NewRef(callback)) {}
+    NotifyTask(PyObject* event, PyObject* callback, Event::Version version)
+        : event_(Py_NewRef(event)), callback_(Py_NewRef(callback)), version_(std::move(version)) {}
     ~NotifyTask() override {
         Py_DECREF(event_);
         Py_DECREF(callback_);
     }
     void run() override {
+        const Event* event = event_core(event_);
+        if (event && !learnt(&version_.marker->stream(), event->id, version_.number, 0)) send_to_main_thread();
         PyObject* r = PyObject_CallOneArg(callback_, event_);
         if (!r && !report_callback_error("notify", callback_)) send_to_main_thread();
         Py_XDECREF(r);
@@ -176,6 +195,7 @@ class NotifyTask final : public Task {
   private:
     PyObject* const event_;
     PyObject* const callback_;
+    const Event::Version version_;
 };
 
 PyObject* m_notify(PyObject* self, PyObject* callback) {
@@ -186,11 +206,14 @@ PyObject* m_notify(PyObject* self, PyObject* callback) {
     bool queued = false;
     guarded([&]() -> PyObject* {
         core->check_usable();
-        if (Ref<Marker> marker = core->current().marker; marker && marker->pending()) {
-            auto* task = new NotifyTask(self, callback);
-            queued = marker->when_ended(task);
+        const Event::Version v = core->current();
+        if (!v.marker) return nullptr;
+        if (v.marker->pending()) {
+            auto* task = new NotifyTask(self, callback, v);
+            queued = v.marker->when_ended(task);
             if (!queued) delete task;
         }
+        if (!queued) learnt(&v.marker->stream(), core->id, v.number, 0);
         return nullptr;
     });
     if (PyErr_Occurred()) return nullptr;
@@ -209,9 +232,10 @@ PyObject* m_ticket(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
         core->check_usable();
         const Event::Version v = core->current();
-        if (hub::listening(Hook::event_synchronization)) tell_synchronization(*core, v, now_ns(), false);
+        HookRecord r = synchronization_of(*core, v);
+        if (r.handle) tell_synchronization(r);
         if (PyErr_Occurred()) return nullptr;
-        return make_ticket(v.marker, {}, nullptr);
+        return make_ticket(v.marker, {}, nullptr, r);
     });
 }
 

@@ -9,6 +9,7 @@
 #include "../core/poller.hpp"
 #include "../core/wake.hpp"
 #include "future_state.hpp"
+#include "learnt.hpp"
 
 namespace eventide::python {
 namespace {
@@ -21,11 +22,17 @@ void ask_device(Future* f) {
     if (f->marker && !is_over(f)) (void)f->marker->pending();
 }
 
+// Tells that this thread knows of the end. False if a listener raised.
+bool future_learnt(Future* f) {
+    return state_of(f) != finished || learnt(f->stream, 0, 0, f->work_id);
+}
+
 class DeliverTask final : public Task {
   public:
     explicit DeliverTask(Future* f) : future_(f) {}
     ~DeliverTask() override { Py_DECREF(future_); }
     void run() override {
+        if (!future_learnt(future_)) send_to_main_thread();
         PyObject* name = PyUnicode_InternFromString("_deliver");
         PyObject* r = PyObject_CallMethodNoArgs((PyObject*)future_, name);
         Py_DECREF(name);
@@ -123,6 +130,7 @@ PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
         return nullptr;
     if (!block(f, "Future.result()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
+    if (!future_learnt(f)) return nullptr;
     if (!f->failure) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
     if (PyObject* e = exception_of(f)) PyErr_SetObject((PyObject*)Py_TYPE(e), e);
     return nullptr;
@@ -134,7 +142,7 @@ PyObject* m_exception(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     if (!parse_arguments("Future.exception", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
     if (!block(f, "Future.exception()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
-    return g_exception(self, nullptr);
+    return future_learnt(f) ? g_exception(self, nullptr) : nullptr;
 }
 
 PyObject* m_cancel(PyObject* self, PyObject*) {
@@ -156,11 +164,14 @@ PyObject* m_running(PyObject* self, PyObject*) {
     return PyBool_FromLong(state_of((Future*)self) == running);
 }
 PyObject* m_done(PyObject* self, PyObject*) {
-    ask_device((Future*)self);
-    return PyBool_FromLong(is_over((Future*)self));
+    auto* f = (Future*)self;
+    ask_device(f);
+    if (!future_learnt(f)) return nullptr;
+    return PyBool_FromLong(is_over(f));
 }
 
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
+    if (!future_learnt((Future*)self)) return nullptr;
     ++thread_context.callback_depth;
     PyObject* r = PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;

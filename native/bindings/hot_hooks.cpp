@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../core/context.hpp"
+#include "hook_arguments.hpp"
 
 namespace eventide::python {
 namespace {
@@ -34,27 +35,6 @@ HookState states[hook_count];
 uint64_t numbers = 0;
 thread_local bool in_callback = false;
 
-struct Arity {
-    int count;
-    const char* names;
-};
-constexpr Arity arities[hook_count] = {
-    {1, "(event)"},
-    {1, "(event)"},
-    {2, "(event, stream)"},
-    {2, "(event, stream)"},
-    {1, "(ptr)"},
-    {1, "(ptr)"},
-    {1, "(stream)"},
-    {0, "()"},
-    {1, "(stream)"},
-    {1, "(event)"},
-    {1, "(stream)"},
-    {5, "(stream, work, name, reads, writes)"},
-    {3, "(work, start_ns, end_ns)"},
-    {5, "(stream, name, group, reads, writes)"},
-};
-
 void let_go(Snapshot* s) {
     if (!s || --s->users) return;
     for (Callback& c : s->callbacks) Py_DECREF(c.function);
@@ -68,60 +48,6 @@ bool wants(const Callback& c, const HookRecord* r) {
     return r && c.device.type == r->device.type && (c.device.index < 0 || c.device.index == r->device.index);
 }
 
-PyObject* ranges(const Access* accesses, uint32_t count) {
-    PyObject* out = PyTuple_New(count);
-    for (uint32_t i = 0; out && i < count; ++i)
-        PyTuple_SET_ITEM(
-            out, i,
-            Py_BuildValue("KK", (unsigned long long)accesses[i].address, (unsigned long long)accesses[i].bytes));
-    return out;
-}
-
-PyObject* number(uint64_t n) {
-    return PyLong_FromUnsignedLongLong(n);
-}
-PyObject* text(std::string_view s) {
-    return PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "replace");
-}
-
-// The arguments of the hook's callbacks, owned.
-int make_arguments(const HookRecord& r, PyObject** out) {
-    switch (r.hook) {
-        case Hook::event_creation:
-        case Hook::event_deletion:
-        case Hook::event_synchronization:
-            out[0] = number(r.event);
-            return 1;
-        case Hook::event_record:
-        case Hook::event_wait:
-            out[0] = number(r.event), out[1] = number(r.stream);
-            return 2;
-        case Hook::memory_allocation:
-        case Hook::memory_deallocation:
-            out[0] = number(r.handle);
-            return 1;
-        case Hook::stream_creation:
-        case Hook::stream_deletion:
-        case Hook::stream_synchronization:
-            out[0] = number(r.stream);
-            return 1;
-        case Hook::device_synchronization:
-            return 0;
-        case Hook::work_completion:
-            out[0] = number(r.work), out[1] = PyLong_FromLongLong(r.start_ns), out[2] = PyLong_FromLongLong(r.end_ns);
-            return 3;
-        case Hook::work_submission:
-            out[0] = number(r.stream), out[1] = number(r.work), out[2] = text(r.name);
-            break;
-        case Hook::collective_launch:
-            out[0] = number(r.stream), out[1] = text(r.name), out[2] = text(r.group);
-            break;
-    }
-    out[3] = ranges(r.reads, r.read_count);
-    out[4] = ranges(r.writes, r.write_count);
-    return 5;
-}
-
 // Calls the callbacks of the moment. The record, or else the arguments, may be missing: they are made from the other.
 // Stops early, with the exception set, when a callback raises KeyboardInterrupt or SystemExit.
 void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
@@ -132,7 +58,7 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
     ++s->users;
     ++state.fired;
     busy = true;
-    PyObject* made[5] = {};
+    PyObject* made[most_arguments] = {};
     int made_count = 0;
     PyObject* record = nullptr;
     for (const Callback& c : s->callbacks) {
@@ -220,75 +146,18 @@ int registry_init(PyObject* self, PyObject* args, PyObject*) {
     return 0;
 }
 
-std::vector<Access> to_ranges(PyObject* pairs) {
-    std::vector<Access> out;
-    PyObject* list = PySequence_Fast(pairs, "reads and writes are sequences of (address, nbytes)");
-    for (Py_ssize_t i = 0; list && i < PySequence_Fast_GET_SIZE(list); ++i) {
-        unsigned long long address = 0, bytes = 0;
-        PyObject* pair = PySequence_Fast_GET_ITEM(list, i);
-        if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "KK", &address, &bytes)) break;
-        out.push_back({address, bytes});
-    }
-    Py_XDECREF(list);
-    return out;
-}
-
-// The record that the arguments of fire_callbacks stand for. What is not a number becomes 0.
+// Tells what the arguments of fire_callbacks stand for.
 void fire_from_arguments(Hook hook, PyObject* const* args, int nargs, bool with_native) {
-    HookRecord r{.hook = hook};
-    uint64_t n[3] = {};
-    for (int i = 0; i < nargs && i < 3; ++i)
-        if (PyLong_Check(args[i])) n[i] = PyLong_AsUnsignedLongLongMask(args[i]);
-    std::vector<Access> reads, writes;
-    auto utf8 = [](PyObject* o) -> std::string_view {
-        const char* s = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
-        return s ? s : "";
-    };
-    switch (hook) {
-        case Hook::event_creation:
-        case Hook::event_deletion:
-        case Hook::event_synchronization:
-            r.event = n[0];
-            break;
-        case Hook::event_record:
-        case Hook::event_wait:
-            r.event = n[0], r.stream = n[1];
-            break;
-        case Hook::memory_allocation:
-        case Hook::memory_deallocation:
-            r.handle = n[0];
-            break;
-        case Hook::stream_creation:
-        case Hook::stream_deletion:
-        case Hook::stream_synchronization:
-            r.stream = n[0];
-            break;
-        case Hook::device_synchronization:
-            break;
-        case Hook::work_completion:
-            r.work = n[0], r.start_ns = int64_t(n[1]), r.end_ns = int64_t(n[2]);
-            break;
-        case Hook::work_submission:
-            r.work = n[1], r.name = utf8(args[2]);
-            [[fallthrough]];
-        case Hook::collective_launch:
-            r.stream = n[0];
-            if (hook == Hook::collective_launch) r.name = utf8(args[1]), r.group = utf8(args[2]);
-            reads = to_ranges(args[3]);
-            writes = to_ranges(args[4]);
-            r.reads = reads.data(), r.read_count = uint32_t(reads.size());
-            r.writes = writes.data(), r.write_count = uint32_t(writes.size());
-            break;
-    }
-    PyErr_Clear();
-    walk(hook, &r, args, nargs);
-    if (with_native && !PyErr_Occurred()) hub::fire_except(r, &bridge);
+    GivenRecord given;
+    read_arguments(hook, args, nargs, given);
+    walk(hook, &given.r, args, nargs);
+    if (with_native && !PyErr_Occurred()) hub::fire_except(given.r, &bridge);
 }
 
 PyObject* m_fire(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     const Hook hook = ((Registry*)self)->hook;
     if (!hub::listening(hook)) Py_RETURN_NONE;
-    const Arity& arity = arities[unsigned(hook)];
+    const HookArity& arity = arity_of(hook);
     if (nargs != arity.count)
         return raise(ErrorKind::type, "fire_callbacks of %s takes %s, %zd arguments were given", hub::name(hook).data(),
                      arity.names, nargs);

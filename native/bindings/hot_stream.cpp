@@ -4,6 +4,7 @@
 #include "current.hpp"
 #include "hot_event.hpp"
 #include "hot_ticket.hpp"
+#include "learnt.hpp"
 
 namespace eventide::python {
 namespace {
@@ -91,7 +92,9 @@ PyObject* m_query(PyObject* self, PyObject*) {
     if (!core) return nullptr;
     return guarded([&] {
         core->check_usable();
-        return PyBool_FromLong(core->idle());
+        const bool idle = core->idle();
+        if (idle && !learnt(core, 0, 0, 0)) return (PyObject*)nullptr;
+        return PyBool_FromLong(idle);
     });
 }
 
@@ -138,13 +141,14 @@ PyObject* m_ticket(PyObject* self, PyObject*) {
     if (!core) return nullptr;
     return guarded([&]() -> PyObject* {
         core->check_usable();
-        if (hub::listening(Hook::stream_synchronization)) {
-            HookRecord r{.hook = Hook::stream_synchronization, .device = core->device_id, .stream = core->id};
+        HookRecord r{.hook = Hook::stream_synchronization, .device = core->device_id, .stream = core->id};
+        if (hub::listening(r.hook)) {
+            r.handle = hub::next_token();
             hub::fire(r);
             if (PyErr_Occurred()) return nullptr;
         }
         Stream::Sync sync = core->begin_sync();
-        return make_ticket(std::move(sync.marker), std::move(sync.failure), core);
+        return make_ticket(std::move(sync.marker), std::move(sync.failure), core, r);
     });
 }
 
@@ -294,7 +298,10 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
     const int64_t start = now_ns();
     HookRecord r{
         .hook = Hook::stream_synchronization, .device = stream.device_id, .time_ns = start, .stream = stream.id};
-    if (hub::listening(Hook::stream_synchronization)) hub::fire(r);
+    if (hub::listening(r.hook)) {
+        r.handle = hub::next_token();
+        hub::fire(r);
+    }
     if (PyErr_Occurred()) return nullptr;
     Stream::Sync sync = stream.begin_sync();
     Waited waited = Waited::done;
@@ -314,13 +321,12 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
         if (waited == Waited::done) sync.failure = marker->failure();
     }
     if (hub::listening(Hook::stream_synchronization)) {
-        HookRecord end{
-            .hook = Hook::stream_synchronization, .end = true, .device = stream.device_id, .stream = stream.id};
-        end.time_ns = now_ns();
-        end.waited_ns = end.time_ns - start;
+        set_end(r, waited, bool(sync.failure));
+        r.time_ns = now_ns();
+        r.waited_ns = r.time_ns - start;
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        hub::fire(end);
+        hub::fire(r);
         if (kind) PyErr_Restore(kind, value, trace);
         if (PyErr_Occurred()) return nullptr;
     }

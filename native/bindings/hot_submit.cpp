@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "../core/graph.hpp"
+#include "host_access.hpp"
 #include "hot_stream.hpp"
 #include "hot_work.hpp"
 
@@ -51,20 +52,11 @@ uint64_t queue(Stream& stream, Work* work, Future* future) {
     }
 }
 
-std::vector<Access> read_accesses(PyObject* ranges) {
-    std::vector<Access> out;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ranges); ++i) {
-        PyObject* pair = PyTuple_GET_ITEM(ranges, i);
-        out.push_back({PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(pair, 0)),
-                       PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(pair, 1))});
-    }
-    return out;
-}
-
 struct Submission {
     std::string name;
     std::vector<Access> reads;
     std::vector<Access> writes;
+    bool known = false;
 };
 
 // Resolves what declared work reads and writes. An error is logged, not raised: listening must not break the program.
@@ -76,8 +68,11 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
         report_unknown_accesses(work);
         return;
     }
-    s.reads = read_accesses(PyTuple_GET_ITEM(both, 0));
-    s.writes = read_accesses(PyTuple_GET_ITEM(both, 1));
+    if (both != Py_None) {
+        s.reads = read_accesses(PyTuple_GET_ITEM(both, 0));
+        s.writes = read_accesses(PyTuple_GET_ITEM(both, 1));
+        s.known = true;
+    }
     Py_DECREF(both);
 }
 
@@ -85,6 +80,7 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
 bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
     HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .stream = stream.id, .work = work};
     r.name = s.name;
+    r.accesses_known = s.known;
     r.reads = s.reads.data();
     r.writes = s.writes.data();
     r.read_count = uint32_t(s.reads.size());
@@ -161,24 +157,26 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     }
     future->position = position;
     if (hub::listening(Hook::work_submission)) {
-        Submission s{name_of_callable(given), {}, {}};
+        Submission s{name_of_callable(given), {}, {}, false};
         if (Py_TYPE(given) == work_class) add_accesses(s, given, args + 1, nargs - 1, kwnames);
         if (!tell_submission(*stream, id, s)) Py_CLEAR(future);
     }
     return (PyObject*)future;
 }
 
-// _submit_call(function: int, argument: int, keep: object, name: str)
+// _submit_call(function: int, argument: int, keep: object, name: str, declared: Work | None)
 PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     Stream* stream = usable_core(self);
     if (!stream) return nullptr;
-    if (nargs != 4) return raise(ErrorKind::type, "_submit_call() takes 4 arguments, %zd were given", nargs);
+    if (nargs != 5) return raise(ErrorKind::type, "_submit_call() takes 5 arguments, %zd were given", nargs);
     void* function = PyLong_AsVoidPtr(args[0]);
     if (PyErr_Occurred()) return nullptr;
     void* argument = PyLong_AsVoidPtr(args[1]);
     const char* name = PyErr_Occurred() ? nullptr : PyUnicode_AsUTF8(args[3]);
     if (!name) return nullptr;
-    return submit_native(*stream, args[2], {name, {}, {}}, [&](Future* f, PyObject* keep) -> NativeWork* {
+    Submission s{name, {}, {}, false};
+    if (args[4] != Py_None && hub::listening(Hook::work_submission)) add_accesses(s, args[4], nullptr, 0, nullptr);
+    return submit_native(*stream, args[2], s, [&](Future* f, PyObject* keep) -> NativeWork* {
         return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
     });
 }
@@ -216,7 +214,7 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
         raise(ErrorKind::value, "copy() needs equal sizes: dst has %zd bytes, src has %zd", to->len, from->len);
     } else {
         const uint64_t bytes = uint64_t(to->len);
-        const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}};
+        const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
         out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {
             return new CopyWork(to->buf, from->buf, size_t(bytes), f, keep);
         });

@@ -1,5 +1,7 @@
 #include "hot_ticket.hpp"
 
+#include "learnt.hpp"
+
 namespace eventide::python {
 namespace {
 
@@ -10,6 +12,7 @@ struct Ticket {
     Marker* marker;    // owned reference, or nullptr
     Failure* failure;  // owned reference, or nullptr
     Stream* sync;      // owned reference, or nullptr
+    HookRecord told;   // with a handle until its end is told
 };
 
 class WakeTask final : public Task {
@@ -26,6 +29,20 @@ class WakeTask final : public Task {
     PyObject* const callback_;
 };
 
+// Tells the end of the synchronization, once. False if a listener raised.
+bool tell_end(Ticket* t, Outcome outcome) {
+    if (!t->told.handle) return true;
+    HookRecord r = t->told;
+    t->told.handle = 0;
+    if (!hub::listening(r.hook)) return true;
+    set_end(r, outcome);
+    r.waited_ns = r.time_ns ? now_ns() - r.time_ns : 0;
+    r.time_ns = 0;
+    r.thread = 0;
+    hub::fire(r);
+    return !PyErr_Occurred();
+}
+
 PyObject* m_notify(PyObject* self, PyObject* callback) {
     auto* t = (Ticket*)self;
     if (t->marker && t->marker->pending()) {
@@ -40,6 +57,7 @@ PyObject* m_notify(PyObject* self, PyObject* callback) {
 PyObject* m_result(PyObject* self, PyObject*) {
     auto* t = (Ticket*)self;
     const Failure* failure = t->marker ? t->marker->failure().get() : t->failure;
+    if (!tell_end(t, failure ? Outcome::failed : Outcome::ok)) return nullptr;
     if (!failure) Py_RETURN_NONE;
     if (t->sync) return raise_failure(*failure);
     return raise_stream_error(
@@ -52,6 +70,7 @@ PyObject* m_abandon(PyObject* self, PyObject*) {
     if (t->sync && t->marker && !t->sync->abandon_sync(*t->marker) && t->marker->failure())
         t->sync->poison(t->marker->failure());
     if (t->sync && !t->marker && t->failure) t->sync->poison(Ref<Failure>(t->failure));
+    if (!tell_end(t, Outcome::cancelled)) return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -89,12 +108,13 @@ PyTypeObject* make_ticket_type() {
     return ticket_type = (PyTypeObject*)PyType_FromSpec(&spec);
 }
 
-PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync) {
+PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync, const HookRecord& told) {
     auto* t = (Ticket*)ticket_type->tp_alloc(ticket_type, 0);
     if (!t) return nullptr;
     t->marker = marker.detach();
     t->failure = failure.detach();
     t->sync = Ref<Stream>(sync).detach();
+    t->told = told;
     return (PyObject*)t;
 }
 

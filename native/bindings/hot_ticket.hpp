@@ -8,6 +8,7 @@ namespace eventide::python {
 
 PyTypeObject* make_ticket_type();
 // No marker: over already, with that failure. `sync`: the stream that is being synchronized, or nullptr.
-PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync);
+// `told`: what the hook said at the beginning; with a handle, the end is told too.
+PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync, const HookRecord& told);
 
 }  // namespace eventide::python

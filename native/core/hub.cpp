@@ -24,10 +24,24 @@ constinit std::atomic<Listener*> slots[hook_count][max_listeners] = {};
 std::mutex change;  // guards changes of slots and of listening_mask; firing never takes it
 
 constexpr std::string_view names[hook_count] = {
-    "event_creation",         "event_deletion",        "event_record",    "event_wait",
-    "memory_allocation",      "memory_deallocation",   "stream_creation", "device_synchronization",
-    "stream_synchronization", "event_synchronization", "stream_deletion", "work_submission",
-    "work_completion",        "collective_launch",
+    "event_creation",
+    "event_deletion",
+    "event_record",
+    "event_wait",
+    "memory_allocation",
+    "memory_deallocation",
+    "stream_creation",
+    "device_synchronization",
+    "stream_synchronization",
+    "event_synchronization",
+    "stream_deletion",
+    "work_submission",
+    "work_completion",
+    "collective_launch",
+    "memory_use",
+    "host_access",
+    "host_signal",
+    "host_wait",
 };
 
 }  // namespace
@@ -75,6 +89,11 @@ bool others_listening(Hook h, const Listener& listener) noexcept {
 
 std::string_view name(Hook h) noexcept {
     return names[unsigned(h)];
+}
+
+uint64_t next_token() noexcept {
+    static constinit std::atomic<uint64_t> tokens{0};
+    return tokens.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 uint64_t this_thread_id() noexcept {

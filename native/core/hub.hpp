@@ -15,7 +15,16 @@
 
 namespace eventide {
 
-// The seed's ten, then ours. The order is part of nothing stored; names come from hub::name.
+// The seed's ten, then ours. The order is part of nothing stored; names come from hub::name. What each carries, besides
+// time, thread and stack:
+//   memory_deallocation  handle, bytes; name "dropped": the last reference went, so no work that had one is still to
+//   run memory_use      handle, bytes, stream: Buffer.record_stream host_access     reads, writes: by the host thread
+//   itself host_signal     handle: a token; what this thread did is handed over with it host_wait       handle: the
+//   token; or, without one, what this thread has learnt to be over: event, version and stream
+//                   (query, notify), work and stream (a Future), or the stream as it is now (Stream.query)
+// Synchronizations come twice, before and after (`end`), with one handle for both: what is waited for is what was there
+// at the first; when it gave up, the end has the name "gave up" and its outcome is cancelled. A coroutine's two may
+// have anything in between.
 enum class Hook : uint8_t {
     event_creation,
     event_deletion,
@@ -31,8 +40,12 @@ enum class Hook : uint8_t {
     work_submission,
     work_completion,
     collective_launch,
+    memory_use,
+    host_access,
+    host_signal,
+    host_wait,
 };
-inline constexpr int hook_count = 14;
+inline constexpr int hook_count = 18;
 
 // A device of the process: the number of its type in the registry and the index within the type. -1: none.
 struct DeviceId {
@@ -41,9 +54,15 @@ struct DeviceId {
     bool operator==(const DeviceId&) const = default;
 };
 
+// Memory that is touched: `bytes` from `address` on or, of a strided view, the first `run` bytes of every `stride` of
+// them (stride 0: all). possible: an upper bound, because the view is none of these.
 struct Access {
-    uint64_t address;
-    uint64_t bytes;
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t run = 0;
+    uint64_t stride = 0;
+    bool possible = false;
+    bool operator==(const Access&) const = default;
 };
 
 enum class Outcome : uint8_t { none, ok, failed, skipped, cancelled };
@@ -51,8 +70,9 @@ enum class Outcome : uint8_t { none, ok, failed, skipped, cancelled };
 // What every hook carries. Fields that do not apply are zero. Pointers are valid during the call only.
 struct HookRecord {
     Hook hook;
-    bool end = false;  // synchronizations: false before blocking, true after
-    Outcome outcome = Outcome::none;
+    bool end = false;                 // synchronizations: false before blocking, true after
+    bool accesses_known = false;      // reads and writes are all that is touched, none included; false: nobody knows
+    Outcome outcome = Outcome::none;  // of work; of the end of a synchronization: cancelled if it gave up waiting
     DeviceId device;
     mutable int64_t time_ns = 0;  // 0 until somebody wants to know: stamp()
     mutable uint64_t thread = 0;
@@ -108,6 +128,8 @@ bool others_listening(Hook h, const Listener& listener) noexcept;
 
 std::string_view name(Hook h) noexcept;
 uint64_t this_thread_id() noexcept;
+// A number that was never given before: pairs the two ends of a synchronization, of a hand-over.
+uint64_t next_token() noexcept;
 
 }  // namespace hub
 }  // namespace eventide

@@ -44,19 +44,30 @@ Ref<Memory> Memory::allocate(DeviceId device, size_t bytes) {
     return memory;
 }
 
+// Where work holds on to what it was given until it ran, the last reference goes after all work that had one.
 Memory::~Memory() {
-    free();
+    if (freed_) return;
+    const bool held =
+        hub::listening(Hook::memory_deallocation) && devices::at(device.type).capabilities(device.index).deferred;
+    free(held ? "dropped" : "");
 }
 
 void Memory::record_stream(Stream& stream) {
     stream.check_usable();
-    std::lock_guard lock(m_);
-    for (auto& s : users_)
-        if (s.get() == &stream) return;
-    users_.push_back(Ref<Stream>(&stream));
+    {
+        std::lock_guard lock(m_);
+        bool known = false;
+        for (auto& s : users_) known |= s.get() == &stream;
+        if (!known) users_.push_back(Ref<Stream>(&stream));
+    }
+    if (hub::listening(Hook::memory_use)) {
+        HookRecord r{
+            .hook = Hook::memory_use, .device = device, .stream = stream.id, .handle = uint64_t(data), .bytes = bytes};
+        hub::fire(r);
+    }
 }
 
-void Memory::free() {
+void Memory::free(std::string_view how) {
     std::vector<Ref<Stream>> users;
     {
         std::lock_guard lock(m_);
@@ -66,6 +77,7 @@ void Memory::free() {
     }
     if (hub::listening(Hook::memory_deallocation)) {
         HookRecord r{.hook = Hook::memory_deallocation, .device = device, .handle = uint64_t(data), .bytes = bytes};
+        r.name = how;
         hub::fire(r);
     }
     Ref<Block> block(new Block(device, data, bytes));

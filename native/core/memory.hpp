@@ -26,10 +26,11 @@ class Memory final : public RefCounted {
     void record_stream(Stream& stream);
     // Tells memory_deallocation and gives the memory back once the recorded streams have passed this point. Twice is
     // fine.
-    void free();
+    void free() { free(""); }
     bool freed() const;
 
   private:
+    void free(std::string_view how);
     Memory(DeviceId device, void* data, size_t bytes) : device(device), data(data), bytes(bytes) {}
 
     mutable std::mutex m_;

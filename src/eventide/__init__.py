@@ -3,11 +3,12 @@
 import eventide as et
 
 Stream, Event, Future, EventPool          run work and order it              eventide.runtime
-Buffer, empty, work                       memory, and work that declares it  eventide.runtime
+Buffer, empty, work, host_access          memory, and who touches it         eventide.runtime
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
-Trace                                     what was recorded, as columns      eventide.store
+compiling                                 hear when compilers run            eventide.compiling
+Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -39,15 +40,17 @@ from eventide.runtime import (
     default_stream,
     devices,
     empty,
+    host_access,
     set_stream,
     synchronize,
     work,
 )
 
 if TYPE_CHECKING:
+    from eventide import compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace
+    from eventide.store import Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -74,12 +77,15 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "compiling",
     "current_stream",
     "default_stream",
     "devices",
     "empty",
     "errors",
     "hooks",
+    "host_access",
+    "open_trace",
     "set_stream",
     "synchronize",
     "work",
@@ -89,8 +95,10 @@ __all__ = [
 _ON_USE = {
     "Capabilities": "backends",
     "DeviceBackend": "backends",
+    "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",
+    "open_trace": "store",
 }
 
 

@@ -63,7 +63,7 @@ class StreamBase:
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
 
-    def _submit_call(self, function: int, argument: int, keep: object, name: str, /) -> Future[None]: ...
+    def _submit_call(self, function: int, argument: int, keep: object, name: str, declared: object, /) -> Future[None]: ...
 
     def copy(self, dst: object, src: object) -> Future[None]:
         """Queues a copy of all bytes of src into dst; returns its Future."""
@@ -314,6 +314,8 @@ class HookRecord:
     @property
     def writes(self) -> tuple[tuple[int, int], ...]: ...
     @property
+    def accesses_known(self) -> bool: ...
+    @property
     def start_ns(self) -> int: ...
     @property
     def end_ns(self) -> int: ...
@@ -323,6 +325,18 @@ class HookRecord:
     def stack(self) -> tuple[tuple[str, int, str], ...]: ...
 
 HOOKS: tuple[str, ...] = ...
+
+def listening(hook: int, /) -> bool:
+    """True while somebody hears the hook."""
+
+def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
+    """Tells that this thread itself touches memory."""
+
+def host_signal() -> int:
+    """Tells that this thread hands over; gives the token."""
+
+def host_wait(token: int, /) -> None:
+    """Tells that this thread received the token."""
 
 def hook_add(hook: int, callback: object, device_type: str | None, index: int, observer: bool, end: bool) -> int: ...
 
@@ -352,8 +366,10 @@ def device_description(device_type: str, index: int) -> str: ...
 def buffer_address(view: object) -> int:
     """The address of the first item of anything with the buffer protocol."""
 
-def dlpack_range(capsule: object) -> tuple[int, int]:
-    """(address, nbytes) of the memory behind a DLPack capsule."""
+def dlpack_layout(capsule: object) -> tuple[int, tuple[int, ...], tuple[int, ...] | None, int]:
+    """
+    (address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.
+    """
 
 class BufferBase:
     """The native half of eventide.Buffer."""

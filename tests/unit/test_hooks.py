@@ -24,12 +24,16 @@ HOOKS = (
     "work_submission",
     "work_completion",
     "collective_launch",
+    "memory_use",
+    "host_access",
+    "host_signal",
+    "host_wait",
 )
 
 
-def test_there_are_fourteen_hooks():
+def test_there_are_eighteen_hooks():
     assert set(et.hooks.HOOKS) == set(HOOKS)
-    assert len(et.hooks.HOOKS) == 14
+    assert len(et.hooks.HOOKS) == 18
 
 
 def test_an_event_is_heard_from_its_first_record_to_its_end(stream):

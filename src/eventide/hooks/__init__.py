@@ -4,7 +4,7 @@
     Subscription                              what closes them again          _subscription.py
     Observer, observe, HookRecord             an object with a method each    _observer.py
 
-Ten hooks have the names and arguments of ``torch.xpu._gpu_trace``; four are ours.
+Ten hooks have the names and arguments of ``torch.xpu._gpu_trace``; eight are ours.
 """
 
 from eventide._native import HookRecord
@@ -19,8 +19,12 @@ from eventide.hooks._registry import (
     EventRecordCallbacks,
     EventSynchronizationCallbacks,
     EventWaitCallbacks,
+    HostAccessCallbacks,
+    HostSignalCallbacks,
+    HostWaitCallbacks,
     MemoryAllocationCallbacks,
     MemoryDeallocationCallbacks,
+    MemoryUseCallbacks,
     StreamCreationCallbacks,
     StreamDeletionCallbacks,
     StreamSynchronizationCallbacks,
@@ -34,8 +38,12 @@ from eventide.hooks._registry import (
     register_callback_for_event_record,
     register_callback_for_event_synchronization,
     register_callback_for_event_wait,
+    register_callback_for_host_access,
+    register_callback_for_host_signal,
+    register_callback_for_host_wait,
     register_callback_for_memory_allocation,
     register_callback_for_memory_deallocation,
+    register_callback_for_memory_use,
     register_callback_for_stream_creation,
     register_callback_for_stream_deletion,
     register_callback_for_stream_synchronization,
@@ -55,8 +63,12 @@ __all__ = [
     "EventSynchronizationCallbacks",
     "EventWaitCallbacks",
     "HookRecord",
+    "HostAccessCallbacks",
+    "HostSignalCallbacks",
+    "HostWaitCallbacks",
     "MemoryAllocationCallbacks",
     "MemoryDeallocationCallbacks",
+    "MemoryUseCallbacks",
     "Observer",
     "StreamCreationCallbacks",
     "StreamDeletionCallbacks",
@@ -73,8 +85,12 @@ __all__ = [
     "register_callback_for_event_record",
     "register_callback_for_event_synchronization",
     "register_callback_for_event_wait",
+    "register_callback_for_host_access",
+    "register_callback_for_host_signal",
+    "register_callback_for_host_wait",
     "register_callback_for_memory_allocation",
     "register_callback_for_memory_deallocation",
+    "register_callback_for_memory_use",
     "register_callback_for_stream_creation",
     "register_callback_for_stream_deletion",
     "register_callback_for_stream_synchronization",

@@ -63,6 +63,18 @@ class Observer:
     def collective_launch(self, record: HookRecord) -> None:
         """A collective was launched."""
 
+    def memory_use(self, record: HookRecord) -> None:
+        """Memory was lent to a stream: ``Buffer.record_stream``."""
+
+    def host_access(self, record: HookRecord) -> None:
+        """A host thread touches memory itself."""
+
+    def host_signal(self, record: HookRecord) -> None:
+        """A host thread hands over to another; ``record.handle`` is the token."""
+
+    def host_wait(self, record: HookRecord) -> None:
+        """A host thread received a token, or learnt that an event, a work or a stream is over."""
+
 
 def observe(observer: Observer) -> Subscription:
     """Tell the observer everything it has a method for, until the Subscription is closed."""

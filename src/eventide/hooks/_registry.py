@@ -62,6 +62,10 @@ StreamDeletionCallbacks: CallbackRegistry[[int]] = CallbackRegistry("stream_dele
 WorkSubmissionCallbacks: CallbackRegistry[[int, int, str, Ranges, Ranges]] = CallbackRegistry("work_submission")
 WorkCompletionCallbacks: CallbackRegistry[[int, int, int]] = CallbackRegistry("work_completion")
 CollectiveLaunchCallbacks: CallbackRegistry[[int, str, str, Ranges, Ranges]] = CallbackRegistry("collective_launch")
+MemoryUseCallbacks: CallbackRegistry[[int, int]] = CallbackRegistry("memory_use")
+HostAccessCallbacks: CallbackRegistry[[Ranges, Ranges]] = CallbackRegistry("host_access")
+HostSignalCallbacks: CallbackRegistry[[int]] = CallbackRegistry("host_signal")
+HostWaitCallbacks: CallbackRegistry[[int, int, int, int]] = CallbackRegistry("host_wait")
 
 
 def register_callback_for_event_creation(cb: Callable[[int], object]) -> Subscription:
@@ -132,3 +136,23 @@ def register_callback_for_work_completion(cb: Callable[[int, int, int], object])
 def register_callback_for_collective_launch(cb: Callable[[int, str, str, Ranges, Ranges], object]) -> Subscription:
     """Call cb(stream, name, group, reads, writes) when a collective was launched."""
     return CollectiveLaunchCallbacks.add_callback(cb)
+
+
+def register_callback_for_memory_use(cb: Callable[[int, int], object]) -> Subscription:
+    """Call cb(ptr, stream) when memory was lent to a stream: ``Buffer.record_stream``."""
+    return MemoryUseCallbacks.add_callback(cb)
+
+
+def register_callback_for_host_access(cb: Callable[[Ranges, Ranges], object]) -> Subscription:
+    """Call cb(reads, writes) when a host thread said that it touches memory itself."""
+    return HostAccessCallbacks.add_callback(cb)
+
+
+def register_callback_for_host_signal(cb: Callable[[int], object]) -> Subscription:
+    """Call cb(token) when a host thread handed over to another."""
+    return HostSignalCallbacks.add_callback(cb)
+
+
+def register_callback_for_host_wait(cb: Callable[[int, int, int, int], object]) -> Subscription:
+    """Call cb(token, stream, event, work) when a host thread received a token, or learnt that something is over."""
+    return HostWaitCallbacks.add_callback(cb)

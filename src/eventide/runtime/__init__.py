@@ -4,6 +4,8 @@
     _stream.py    ordered queues of work     _work.py      work that declares what it touches
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events used again          _current.py   the stream of this thread
+    _access.py    things to addresses        _layout.py    views to bytes
+    _host.py      what the host touches
 
 The semantics are native (native/core); these classes give them names, types and messages.
 """
@@ -16,6 +18,7 @@ from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
+from eventide.runtime._host import host_access
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
@@ -33,6 +36,7 @@ __all__ = [
     "default_stream",
     "devices",
     "empty",
+    "host_access",
     "set_stream",
     "synchronize",
     "work",

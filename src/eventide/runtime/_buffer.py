@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import operator
+from typing import NoReturn, overload
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
+from eventide.runtime._host import host_access
 
 
 class Buffer(_native.BufferBase):
@@ -23,6 +25,29 @@ class Buffer(_native.BufferBase):
         if nbytes < 0:
             raise UsageValueError(f"nbytes must not be negative; got {nbytes}")
         super().__init__(where.type, where.index or 0, nbytes)
+
+    # What the host does through these it does here and now, so the hooks can say so. When a memoryview or an array over
+    # the memory is used nobody can tell: say it with et.host_access.
+
+    def __bytes__(self) -> bytes:
+        return self[:]
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> bytes: ...
+    def __getitem__(self, index: int | slice) -> int | bytes:
+        """Bytes, copied to the host."""
+        with memoryview(self) as view, view[_as_slice(index, self.nbytes)] as part:
+            host_access(reads=part)
+            copied = bytes(part)
+        return copied if isinstance(index, slice) else copied[0]
+
+    def __setitem__(self, index: int | slice, value: int | bytes) -> None:
+        """Write from the host."""
+        with memoryview(self) as view, view[_as_slice(index, self.nbytes)] as part:
+            host_access(writes=part)
+            part[:] = bytes((value,)) if isinstance(value, int) else value
 
     @property
     def device(self) -> Device:
@@ -52,6 +77,16 @@ class Buffer(_native.BufferBase):
     def __repr__(self) -> str:
         kind, index = self._device
         return f"<Buffer of {self.nbytes} bytes on {kind}:{index}{', freed' if self.freed else ''}>"
+
+
+def _as_slice(index: int | slice, length: int) -> slice:
+    if isinstance(index, slice):
+        return index
+    at = operator.index(index)
+    if not -length <= at < length:
+        raise IndexError(f"byte {at} is outside of a Buffer of {length} bytes")
+    at %= length
+    return slice(at, at + 1)
 
 
 def empty(nbytes: int, device: str | Device | None = None) -> Buffer:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
+from eventide.runtime._access import Accesses, accesses_of, report_once
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Range = tuple[int, int]
 
 
 class Work(Generic[P, T]):
@@ -32,8 +31,9 @@ class Work(Generic[P, T]):
         self.name = name or getattr(fn, "__qualname__", type(fn).__name__)
         self.duration = duration
         self._signature: inspect.Signature | None = None
-        self.reads = self._declared("reads", reads)
-        self.writes = self._declared("writes", writes)
+        self.declared = reads is not None or writes is not None
+        self.reads = self._checked("reads", reads)
+        self.writes = self._checked("writes", writes)
         self.__wrapped__ = fn
         self.__name__ = getattr(fn, "__name__", self.name)
         self.__qualname__ = getattr(fn, "__qualname__", self.name)
@@ -47,13 +47,16 @@ class Work(Generic[P, T]):
         """As a method it binds like a function: the names still speak of the function's parameters."""
         if instance is None:
             return self
-        return Work(self.fn.__get__(instance, owner), self.name, self.reads, self.writes, self.duration)
+        reads, writes = (self.reads, self.writes) if self.declared else (None, None)
+        return Work(self.fn.__get__(instance, owner), self.name, reads, writes, self.duration)
 
     def __repr__(self) -> str:
         return f"<Work {self.name!r} reads={self.reads!r} writes={self.writes!r}>"
 
-    def _declared(self, what: str, declared: object) -> tuple[object, ...]:
+    def _checked(self, what: str, declared: object) -> tuple[object, ...]:
         """Names of parameters, checked now, or objects, looked at when somebody wants to know."""
+        if declared is None:
+            return ()
         items = tuple(declared) if isinstance(declared, list | tuple) else (declared,)
         for item in items:
             if isinstance(item, str):
@@ -66,54 +69,27 @@ class Work(Generic[P, T]):
                     raise UsageValueError(f"{what}={item!r} is not a parameter of {self.name}; it has {known}")
         return items
 
-    def _accesses(self, *args: Any, **kwargs: Any) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
-        """The address ranges that a call with these arguments reads and writes."""
+    def _accesses(self, *args: Any, **kwargs: Any) -> tuple[Accesses, Accesses] | None:
+        """What a call with these arguments reads and writes. None if nothing is declared, or it cannot be told."""
+        if not self.declared:
+            return None
         values: dict[str, Any] = {}
-        if self._signature is not None:
-            call = self._signature.bind(*args, **kwargs)
-            call.apply_defaults()
-            values = call.arguments
-        return _ranges(self.reads, values), _ranges(self.writes, values)
+        try:
+            if self._signature is not None:
+                call = self._signature.bind(*args, **kwargs)
+                call.apply_defaults()
+                values = call.arguments
+            return _resolve(self.reads, values), _resolve(self.writes, values)
+        except Exception as error:  # noqa: BLE001 - whatever an array's protocol raises
+            report_once("work_submission", self, error)
+            return None
 
 
-def _ranges(declared: Iterable[object], values: dict[str, Any]) -> tuple[Range, ...]:
-    objects = (values[item] if isinstance(item, str) else item for item in declared)
-    return tuple(_range_of(thing) for thing in objects if thing is not None)
-
-
-def _range_of(thing: Any) -> Range:
-    """The lowest address and the extent of whatever holds memory."""
-    if isinstance(thing, _native.BufferBase):
-        return thing.ptr, thing.nbytes
-    for protocol in ("__array_interface__", "__cuda_array_interface__"):
-        interface = getattr(thing, protocol, None)
-        if interface is not None:
-            return _extent(
-                interface["data"][0], interface["shape"], interface.get("strides"), int(interface["typestr"][2:])
-            )
-    if hasattr(thing, "data_ptr") and hasattr(thing, "element_size"):  # a torch tensor
-        size = thing.element_size()
-        return _extent(thing.data_ptr(), tuple(thing.shape), tuple(n * size for n in thing.stride()), size)
-    if hasattr(thing, "__dlpack__"):
-        return _native.dlpack_range(thing.__dlpack__())
-    try:
-        view = memoryview(thing)
-    except TypeError:
-        raise UsageTypeError(f"reads and writes take Buffers, arrays and tensors, not {type(thing).__name__}") from None
-    return _native.buffer_address(view), view.nbytes
-
-
-def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, itemsize: int) -> Range:
-    if 0 in shape:
-        return address, 0
-    if strides is None:
-        total = itemsize
-        for n in shape:
-            total *= n
-        return address, total
-    low = sum(stride * (n - 1) for n, stride in zip(shape, strides, strict=True) if stride < 0)
-    high = sum(stride * (n - 1) for n, stride in zip(shape, strides, strict=True) if stride > 0)
-    return address + low, high - low + itemsize
+def _resolve(declared: tuple[object, ...], values: dict[str, Any]) -> Accesses:
+    out: list[Any] = []
+    for item in declared:
+        out.extend(accesses_of(values[item] if isinstance(item, str) else item))
+    return tuple(out)
 
 
 @overload
@@ -121,25 +97,31 @@ def work(
     fn: Callable[P, T],
     *,
     name: str | None = None,
-    reads: object = (),
-    writes: object = (),
+    reads: object = None,
+    writes: object = None,
     duration: float | None = None,
 ) -> Work[P, T]: ...
 @overload
 def work(
-    fn: None = None, *, name: str | None = None, reads: object = (), writes: object = (), duration: float | None = None
+    fn: None = None,
+    *,
+    name: str | None = None,
+    reads: object = None,
+    writes: object = None,
+    duration: float | None = None,
 ) -> Callable[[Callable[P, T]], Work[P, T]]: ...
 def work(
     fn: Callable[P, T] | None = None,
     *,
     name: str | None = None,
-    reads: object = (),
-    writes: object = (),
+    reads: object = None,
+    writes: object = None,
     duration: float | None = None,
 ) -> Work[P, T] | Callable[[Callable[P, T]], Work[P, T]]:
     """Declare what a function reads and writes: by parameter name where it is defined, or by object for one call.
 
-    `duration` is for devices with virtual time, in seconds.
+    Whoever gives one of the two says that it is all: ``reads=(), writes=()`` touches nothing, and of work that gives
+    neither nobody knows. `duration` is for devices with virtual time, in seconds.
     """
     if fn is None:
         return lambda function: Work(function, name, reads, writes, duration)

@@ -82,7 +82,18 @@ EDGES = pa.schema(
     ]
 )
 
-_accesses = pa.list_(pa.struct([("address", pa.uint64()), ("bytes", pa.uint64()), ("write", pa.bool_())]))
+_accesses = pa.list_(
+    pa.struct(
+        [
+            ("address", pa.uint64()),
+            ("bytes", pa.uint64()),
+            ("write", pa.bool_()),
+            ("run", pa.uint64()),  # of a strided view: the first `run` bytes of every `stride`; null or 0: all of them
+            ("stride", pa.uint64()),
+            ("possible", pa.bool_()),  # true: an upper bound of what is touched
+        ]
+    )
+)
 
 OPERATIONS = pa.schema(
     [

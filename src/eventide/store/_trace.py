@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +14,8 @@ from eventide.store._schema import SCHEMAS
 
 if TYPE_CHECKING:
     import duckdb
+
+    from eventide.store._check import Checked
 
 Columns = Mapping[str, Any]
 
@@ -51,13 +55,25 @@ class Trace:
         return Trace({**self._tables, **tables}, {**self.metadata, **(metadata or {})})
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Ask in SQL (DuckDB); the tables go by their names, the numbers of rows are the ids."""
-        import duckdb
+        """Ask in SQL (DuckDB). The tables go by their names; each has its row numbers as the column `id`."""
+        from eventide.store._sql import ask
 
-        connection = duckdb.connect()
-        for name, table in self._tables.items():
-            connection.register(name, table)
-        return connection.sql(query)
+        return ask(self._tables, query)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a .pftrace (to view), .json or .json.gz (for other tools) or .parquet (to keep); return its path.
+
+        It is written under another name and renamed, so that nobody ever sees half of it.
+        """
+        from eventide.store._save import save
+
+        return save(self, path)
+
+    def check(self) -> Checked:
+        """What the trace is made of; an error that names the rows where it does not hold together."""
+        from eventide.store._check import check
+
+        return check(self)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{table.num_rows} {name}" for name, table in self._tables.items() if table.num_rows)
@@ -88,9 +104,24 @@ def _table(name: str, given: pa.Table | Columns | None) -> pa.Table:
 def _column(values: Sequence[Any] | None, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
     if values is None:
         return pa.chunked_array([pa.nulls(rows, kind)])
-    array = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
+    if isinstance(values, pa.ChunkedArray):
+        array = values
+    elif isinstance(values, pa.Array):
+        array = pa.chunked_array([values])
+    else:
+        array = pa.chunked_array([_array(values, kind)])
     if array.type.equals(kind):
         return array
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
     return array.cast(kind)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """From Python's values or numpy's. Text that UTF-8 cannot hold (half of a surrogate pair) is spelled out."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        return pa.array(values, plain)
+    except UnicodeEncodeError:
+        spelled = [text if text is None else text.encode("utf-8", "backslashreplace").decode() for text in values]
+        return pa.array(spelled, plain)

@@ -1,0 +1,39 @@
+"""Compile callbacks: hear when compilers run, whatever compiler it is.
+
+    on_compile_start, on_compile_end, callback_handler   the outermost compile of all threads   _handler.py
+    on_each_compile -> CompileSubscription                every compile, as a CompileRecord      _each.py
+    CallbackTrigger, CallbackArgs                         what start and end callbacks get       _args.py
+    Compile, CompileRecord                                one that runs, one that is over        _compile.py, _record.py
+
+The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by ``eventide.adapters``; any
+other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
+"""
+
+from eventide.compiling._args import CallbackArgs, CallbackTrigger
+from eventide.compiling._compile import Compile
+from eventide.compiling._each import CompileSubscription
+from eventide.compiling._handler import (
+    CompilationCallbackHandler,
+    callback_handler,
+    on_compile_end,
+    on_compile_start,
+    on_each_compile,
+)
+from eventide.compiling._record import CompileRecord
+
+__all__ = [
+    "CallbackArgs",
+    "CallbackTrigger",
+    "CompilationCallbackHandler",
+    "Compile",
+    "CompileRecord",
+    "CompileSubscription",
+    "callback_handler",
+    "on_compile_end",
+    "on_compile_start",
+    "on_each_compile",
+]
+
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = "eventide.compiling"

@@ -1,0 +1,225 @@
+"""CompilationCallbackHandler: start for the outermost compile, end when the last one is over, over all threads.
+
+Who guards what: `_lock` guards `_running`, `_current`, `_due` and `_delivering`, and nobody is called under it.
+Callbacks run one start or end at a time, in order, on the thread that made it happen; where another thread is still at
+the callbacks of an earlier one, that thread runs these too. So starts and ends alternate and nothing ever waits.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from eventide.compiling._args import CallbackArgs, CallbackTrigger
+from eventide.compiling._compile import Compile
+from eventide.compiling._each import CompileSubscription, EachCallback, Listeners
+from eventide.compiling._record import CompileRecord
+from eventide.compiling._signature import call, check_callback
+from eventide.errors import UsageTypeError, UsageValueError, report_callback_error
+
+Callback = Callable[..., object]
+
+
+class CompilationCallbackHandler:
+    """The callbacks of compile start and end. They get one CallbackArgs, or nothing if they take nothing."""
+
+    def __init__(self, start_callbacks: Sequence[Callback] = (), end_callbacks: Sequence[Callback] = ()) -> None:
+        self.start_callbacks: list[Callback] = list(start_callbacks)
+        self.end_callbacks: list[Callback] = list(end_callbacks)
+        self._each = Listeners()
+        self._local = threading.local()  # .stack: compiles that run on this thread; .inside: callbacks that do
+        self._errors = 0
+        self._compiles = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        """The state of a handler that nobody uses; also that of a forked child, where other threads are gone."""
+        self._lock = threading.Lock()
+        self._running = sum(one._counted for one in self._stack())  # noqa: SLF001  (one mechanism)
+        self._due: deque[tuple[str, CallbackArgs]] = deque()
+        self._delivering = False
+        if not self._running:
+            self._current: CallbackArgs | None = None
+
+    def register_start_callback(self, callback: Callback) -> Callback:
+        """Call callback(args) when the outermost compile starts. Returns it, so this is a decorator too."""
+        check_callback("compile start", callback)
+        self.start_callbacks.append(callback)
+        return callback
+
+    def register_end_callback(self, callback: Callback) -> Callback:
+        """Call callback(args) when the last compile that runs is over. Returns it, so this is a decorator too."""
+        check_callback("compile end", callback)
+        self.end_callbacks.append(callback)
+        return callback
+
+    def remove_start_callback(self, callback: Callback) -> None:
+        """Call it no more; the oldest registration goes first."""
+        _remove("start", self.start_callbacks, callback)
+
+    def remove_end_callback(self, callback: Callback) -> None:
+        """Call it no more; the oldest registration goes first."""
+        _remove("end", self.end_callbacks, callback)
+
+    def on_each_compile(self, callback: EachCallback) -> CompileSubscription:
+        """Call callback(record) after every compile, nested ones too, until the subscription is closed."""
+        if not callable(callback):
+            raise UsageTypeError(f"a compile callback must be callable, not {type(callback).__name__}")
+        return self._each.add(callback)
+
+    def run_start_callbacks(self, args: CallbackArgs) -> None:
+        """Call every start callback. One that raises is logged and counted, and the others run."""
+        self._run("start", self.start_callbacks, args)
+
+    def run_end_callbacks(self, args: CallbackArgs) -> None:
+        """Call every end callback. One that raises is logged and counted, and the others run."""
+        self._run("end", self.end_callbacks, args)
+
+    @contextmanager
+    def install_callbacks(
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, **known: Any
+    ) -> Iterator[Compile]:
+        """The block is a compile. Its own error passes through; `known` are fields of its CompileRecord."""
+        compile_ = self.begin(trigger, compile_id, name=name)
+        try:
+            yield compile_
+        except BaseException as error:
+            compile_.end(error, **known)
+            raise
+        compile_.end(**known)
+
+    def begin(
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start: int | None = None
+    ) -> Compile:
+        """A compile starts (at `start` ns, else now); for compilers that tell start and end apart. See Compile."""
+        if not isinstance(trigger, CallbackTrigger):
+            raise UsageTypeError(f"a trigger is a CallbackTrigger, not {type(trigger).__name__}")
+        args = CallbackArgs(trigger, str(compile_id), name)
+        # What a callback compiles is its own business: it neither starts nor ends anything for the others.
+        counted = not self._local.__dict__.get("inside")
+        now = time.monotonic_ns() if start is None else start
+        compile_ = Compile(self, args, self._stack(), start=now, counted=counted)
+        with self._lock:
+            self._compiles += 1
+            self._running += counted
+            if counted and self._running == 1:
+                self._current = args
+                self._due.append(("start", args))
+        try:
+            self._deliver()
+        except BaseException:  # Ctrl-C in a start callback: there will be no compile
+            compile_.end()
+            raise
+        return compile_
+
+    def report(
+        self, trigger: CallbackTrigger, compile_id: str, *, duration: int, end: int | None = None, **known: Any
+    ) -> CompileRecord | None:
+        """A compile is over whose start nobody told: start and end callbacks both run now. Nanoseconds."""
+        if duration < 0:
+            raise UsageValueError(f"a compile cannot take {duration} ns")
+        over = time.monotonic_ns() if end is None else end
+        compile_ = self.begin(trigger, compile_id, name=known.pop("name", None), start=over - duration)
+        compile_.stop(known.pop("error", None), at=over)
+        return compile_.publish(**known)
+
+    def clear(self) -> None:
+        """Drop all start and end callbacks, also while something compiles; those who hear each compile stay."""
+        self.start_callbacks.clear()
+        self.end_callbacks.clear()
+
+    def statistics(self) -> dict[str, int]:
+        """How many compiles run and ran, how many callbacks there are, and how often one raised."""
+        return {
+            "running": self._running,
+            "compiles": self._compiles,
+            "callbacks": len(self.start_callbacks) + len(self.end_callbacks) + len(self._each),
+            "errors": self._errors + self._each.errors,
+        }
+
+    def _stack(self) -> list[Compile]:
+        stack: list[Compile] = self._local.__dict__.setdefault("stack", [])
+        return stack
+
+    def _leave(self, counted: bool) -> None:
+        with self._lock:
+            self._running -= counted
+            if counted and self._running == 0 and self._current is not None:
+                self._due.append(("end", self._current))
+                self._current = None
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Run what is due, in order, unless somebody is at it. A Ctrl-C in between is raised when all is done."""
+        with self._lock:
+            if self._delivering or not self._due:
+                return
+            self._delivering = True
+        first: BaseException | None = None
+        try:
+            while (due := self._next_due()) is not None:
+                try:
+                    due()
+                except BaseException as error:  # noqa: BLE001  (raised below)
+                    first = first or error
+        except BaseException:  # Ctrl-C between two of them
+            self._delivering = False
+            raise
+        if first is not None:
+            raise first
+
+    def _next_due(self) -> Callable[[], None] | None:
+        """The callbacks to run next. None ends the delivery under the same lock, so nothing due is left behind."""
+        with self._lock:
+            if not self._due:
+                self._delivering = False
+                return None
+            what, args = self._due.popleft()
+        run = self.run_start_callbacks if what == "start" else self.run_end_callbacks
+        return lambda: run(args)
+
+    def _run(self, what: str, callbacks: list[Callback], args: CallbackArgs) -> None:
+        self._local.inside = self._local.__dict__.get("inside", 0) + 1
+        try:
+            for callback in tuple(callbacks):
+                try:
+                    call(callback, args)
+                except Exception as error:  # noqa: BLE001  (a callback never disturbs the compile)
+                    self._errors += 1
+                    report_callback_error(f"compile {what}", callback, error)
+        finally:
+            self._local.inside -= 1
+
+    def _publish(self, record: CompileRecord) -> None:
+        self._each.tell(record)
+
+
+def _remove(what: str, callbacks: list[Callback], callback: Callback) -> None:
+    try:
+        callbacks.remove(callback)
+    except ValueError:
+        raise UsageValueError(f"{callback!r} is not registered as a compile {what} callback") from None
+
+
+callback_handler = CompilationCallbackHandler()
+os.register_at_fork(after_in_child=callback_handler._reset)  # noqa: SLF001  (our own)
+
+
+def on_compile_start(callback: Callback) -> Callback:
+    """Decorator: call it when the outermost compile starts, with a CallbackArgs or with nothing."""
+    return callback_handler.register_start_callback(callback)
+
+
+def on_compile_end(callback: Callback) -> Callback:
+    """Decorator: call it when the last compile that runs is over, with the CallbackArgs that start got."""
+    return callback_handler.register_end_callback(callback)
+
+
+def on_each_compile(callback: EachCallback) -> CompileSubscription:
+    """Call callback(CompileRecord) after every compile, nested ones too, until the subscription is closed."""
+    return callback_handler.on_each_compile(callback)

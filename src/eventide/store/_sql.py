@@ -1,0 +1,40 @@
+"""Trace.sql: DuckDB over the tables, with the row numbers as a column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.errors import UsageTypeError, UsageValueError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def ask(tables: Mapping[str, pa.Table], query: str) -> duckdb.DuckDBPyRelation:
+    """The answer as a relation, which is worked out when it is fetched; UsageValueError with DuckDB's own words."""
+    import duckdb
+
+    if not isinstance(query, str):
+        raise UsageTypeError(f"sql takes the query as text, not {type(query).__name__}")
+    connection = duckdb.connect()
+    # A query that names no table may still ask which there are.
+    named = {name for name in tables if re.search(rf"\b{name}\b", query, re.IGNORECASE)} or set(tables)
+    for name in named:
+        connection.register(name, _with_ids(tables[name]))
+    try:
+        answer = connection.sql(query)
+    except duckdb.Error as error:
+        raise UsageValueError(f"the query is wrong: {error}") from error
+    if answer is None:
+        raise UsageValueError(f"the query gives no rows: {query!r}; ask with SELECT")
+    return answer
+
+
+def _with_ids(table: pa.Table) -> pa.Table:
+    """The row number is the id that other tables refer to; DuckDB itself promises no order."""
+    return table.add_column(0, "id", pa.array(np.arange(table.num_rows)))

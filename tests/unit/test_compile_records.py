@@ -1,0 +1,125 @@
+"""Those who hear each compile, and the records they get."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from eventide.compiling import CallbackTrigger, CompilationCallbackHandler, CompileRecord
+
+OTHER = CallbackTrigger.OTHER
+
+
+@pytest.fixture
+def handler() -> CompilationCallbackHandler:
+    return CompilationCallbackHandler()
+
+
+@pytest.fixture
+def heard(handler) -> list:
+    """What start and end callbacks of `handler` hear, as (what, compile id)."""
+    found: list = []
+    handler.register_start_callback(lambda args: found.append(("start", args.compile_id)))
+    handler.register_end_callback(lambda args: found.append(("end", args.compile_id)))
+    return found
+
+
+def boom(args) -> None:
+    raise RuntimeError("boom")
+
+
+def test_the_block_s_own_error_passes_through_and_is_in_the_record(handler, heard) -> None:
+    records: list[CompileRecord] = []
+    with (
+        handler.on_each_compile(records.append),
+        pytest.raises(KeyError, match="missing"),
+        handler.install_callbacks(OTHER, "x"),
+    ):
+        raise KeyError("missing")
+    assert heard == [("start", "x"), ("end", "x")]
+    assert (records[0].ok, records[0].error) == (False, "KeyError: 'missing'")
+
+
+def test_each_compile_is_heard_with_thread_depth_and_time(handler) -> None:
+    records: list[CompileRecord] = []
+    with (
+        handler.on_each_compile(records.append) as subscription,
+        handler.install_callbacks(OTHER, "outer", name="f", recompile=False),
+        handler.install_callbacks(CallbackTrigger.NUMBA, "inner", cache_hit=True),
+    ):
+        pass
+    assert subscription.closed
+    with handler.install_callbacks(OTHER, "unheard"):
+        pass
+    inner, outer = records
+    assert (inner.id, inner.depth, inner.trigger, inner.name, inner.cache_hit, inner.recompile) == (
+        "inner",
+        1,
+        CallbackTrigger.NUMBA,
+        None,
+        True,
+        None,
+    )
+    assert (outer.id, outer.depth, outer.name, outer.recompile) == ("outer", 0, "f", False)
+    assert inner.thread == outer.thread == threading.get_native_id()
+    assert outer.start <= inner.start <= inner.end <= outer.end
+
+
+def test_one_who_hears_each_compile_and_compiles_does_not_hear_itself(handler) -> None:
+    heard: list = []
+
+    def hear(record: CompileRecord) -> None:
+        heard.append(("first", record.id))
+        with handler.install_callbacks(OTHER, "of the listener"):
+            pass
+
+    def hear_too(record: CompileRecord) -> None:
+        heard.append(("second", record.id))
+
+    with handler.on_each_compile(hear), handler.on_each_compile(hear_too), handler.install_callbacks(OTHER, "x"):
+        pass
+    assert heard == [("first", "x"), ("second", "of the listener"), ("second", "x")]
+
+
+def test_one_who_hears_each_compile_and_raises_disturbs_nobody(handler, caplog) -> None:
+    records: list[CompileRecord] = []
+    subscriptions = handler.on_each_compile(boom), handler.on_each_compile(records.append)
+    with subscriptions[0], subscriptions[1], handler.install_callbacks(OTHER, "x"):
+        pass
+    assert len(records) == 1
+    assert handler.statistics()["errors"] == 1
+    assert "a compile callback raised" in caplog.text
+
+
+def test_a_compile_of_which_only_the_end_is_told_is_heard_whole(handler, heard) -> None:
+    records: list[CompileRecord] = []
+    with handler.on_each_compile(records.append):
+        handler.report(
+            CallbackTrigger.TRITON,
+            "key",
+            name="kernel",
+            end=1_000,
+            duration=400,
+            cache_hit=False,
+            stages=(("ttir", 100),),
+        )
+    assert heard == [("start", "key"), ("end", "key")]
+    (record,) = records
+    assert (record.name, record.start, record.end, record.cache_hit) == ("kernel", 600, 1_000, False)
+    assert record.stages == (("ttir", 100),)
+    with pytest.raises(ValueError, match="a compile cannot take -1 ns"):
+        handler.report(OTHER, "x", duration=-1)
+
+
+def test_details_that_come_after_the_end_are_in_the_record(handler, heard) -> None:
+    records: list[CompileRecord] = []
+    with handler.on_each_compile(records.append):
+        compile_ = handler.begin(OTHER, "x")
+        compile_.stop()
+        assert heard[-1] == ("end", "x")
+        assert records == []
+        compile_.publish(name="f", reason="shapes changed", recompile=True)
+        compile_.publish(name="again")
+        compile_.end()
+    assert [(record.name, record.reason, record.recompile) for record in records] == [("f", "shapes changed", True)]

@@ -1,0 +1,236 @@
+"""Compile callbacks: what they hear, and what they cannot break."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import eventide as et
+from eventide.compiling import CallbackArgs, CallbackTrigger, CompilationCallbackHandler, CompileRecord
+from tests.helpers import TIMEOUT
+
+OTHER = CallbackTrigger.OTHER
+
+
+@pytest.fixture
+def handler() -> CompilationCallbackHandler:
+    return CompilationCallbackHandler()
+
+
+@pytest.fixture
+def heard(handler) -> list:
+    """What start and end callbacks of `handler` hear, as (what, compile id)."""
+    found: list = []
+    handler.register_start_callback(lambda args: found.append(("start", args.compile_id)))
+    handler.register_end_callback(lambda args: found.append(("end", args.compile_id)))
+    return found
+
+
+def boom(args) -> None:
+    raise RuntimeError("boom")
+
+
+def test_the_names_and_numbers_of_torch_are_kept() -> None:
+    assert [(trigger.name, trigger.value) for trigger in CallbackTrigger][:4] == [
+        ("DYNAMO", 1),
+        ("LAZY_BACKWARD", 2),
+        ("TRITON_AUTOTUNING", 3),
+        ("CUDAGRAPH_RECORDING", 4),
+    ]
+    args = CallbackArgs(CallbackTrigger.DYNAMO, "0/0")
+    assert (args.callback_trigger, args.compile_id) == (CallbackTrigger.DYNAMO, "0/0")
+    assert et.compiling.CallbackArgs is CallbackArgs
+
+
+def test_start_and_end_are_for_the_outermost_compile(handler, heard) -> None:
+    with handler.install_callbacks(OTHER, "outer"), handler.install_callbacks(OTHER, "inner"):
+        assert heard == [("start", "outer")]
+    assert heard == [("start", "outer"), ("end", "outer")]
+
+
+def test_end_gets_the_arguments_that_start_got(handler) -> None:
+    heard: list = []
+    handler.register_start_callback(heard.append)
+    handler.register_end_callback(heard.append)
+    first = handler.begin(CallbackTrigger.DYNAMO, "first")
+    second = handler.begin(CallbackTrigger.LAZY_BACKWARD, "second")
+    first.end()
+    second.end()  # leaves last
+    assert heard == [CallbackArgs(CallbackTrigger.DYNAMO, "first")] * 2
+    assert heard[0] is heard[1]
+
+
+def test_an_end_callback_that_raises_leaves_nothing_behind(handler, heard, caplog) -> None:
+    handler.end_callbacks.insert(0, boom)
+    for _ in range(2):
+        with handler.install_callbacks(OTHER, "x"):
+            pass
+    assert heard == [("start", "x"), ("end", "x")] * 2
+    assert handler.statistics() == {"running": 0, "compiles": 2, "callbacks": 3, "errors": 2}
+    assert "a compile end callback raised, the program goes on" in caplog.text
+    handler.clear()
+    assert handler.statistics()["callbacks"] == 0
+
+
+def test_a_start_callback_that_raises_does_not_skip_the_compile(handler, heard, caplog) -> None:
+    handler.start_callbacks.insert(0, boom)
+    compiled = False
+    with handler.install_callbacks(OTHER, "x"):
+        compiled = True
+    assert compiled
+    assert heard == [("start", "x"), ("end", "x")]
+    assert handler.statistics()["errors"] == 1
+
+
+@pytest.mark.parametrize("what", ["start", "end"])
+def test_a_callback_that_compiles_is_fine(handler, heard, what) -> None:
+    records: list[CompileRecord] = []
+
+    def compile_something(args) -> None:
+        with handler.install_callbacks(OTHER, "of the callback"):
+            pass
+
+    getattr(handler, f"register_{what}_callback")(compile_something)
+    with handler.on_each_compile(records.append), handler.install_callbacks(OTHER, "x"):
+        pass
+    assert heard == [("start", "x"), ("end", "x")]
+    assert [record.id for record in records] == ["of the callback", "x"]
+    assert handler.statistics()["running"] == 0
+
+
+def test_a_callback_that_waits_for_a_compile_in_another_thread_is_fine(handler, heard) -> None:
+    def elsewhere() -> None:
+        with handler.install_callbacks(OTHER, "elsewhere"):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        once = [None]
+
+        def wait_for_it(args) -> None:
+            if once:
+                once.pop()
+                pool.submit(elsewhere).result(TIMEOUT)
+
+        handler.register_end_callback(wait_for_it)
+        with handler.install_callbacks(OTHER, "x"):
+            pass
+    assert heard == [("start", "x"), ("end", "x"), ("start", "elsewhere"), ("end", "elsewhere")]
+
+
+def test_a_callback_may_remove_itself(handler, heard) -> None:
+    def once(args) -> None:
+        heard.append("once")
+        handler.remove_start_callback(once)
+
+    handler.start_callbacks.insert(0, once)
+    for _ in range(2):
+        with handler.install_callbacks(OTHER, "x"):
+            pass
+    assert heard == ["once", ("start", "x"), ("end", "x"), ("start", "x"), ("end", "x")]
+
+
+def test_callbacks_without_arguments_work_as_documented(handler) -> None:
+    heard = []
+
+    @handler.register_start_callback
+    def my_start_callback():
+        heard.append("Starting compilation")
+
+    @handler.register_end_callback
+    def my_end_callback():
+        heard.append("Compilation complete")
+
+    with handler.install_callbacks(OTHER, "x"):
+        pass
+    assert heard == ["Starting compilation", "Compilation complete"]
+
+
+def test_clear_while_something_compiles_is_allowed(handler, heard) -> None:
+    with handler.install_callbacks(OTHER, "x"):
+        handler.clear()
+    assert heard == [("start", "x")]
+    handler.register_start_callback(lambda args: heard.append("again"))
+    with handler.install_callbacks(OTHER, "y"):
+        pass
+    assert heard == [("start", "x"), "again"]
+
+
+def test_ctrl_c_in_a_callback_gets_out_and_the_count_comes_back(handler, heard) -> None:
+    def interrupted(args) -> None:
+        raise KeyboardInterrupt
+
+    handler.register_start_callback(interrupted)
+    with pytest.raises(KeyboardInterrupt), handler.install_callbacks(OTHER, "x"):
+        pytest.fail("the compile must not run")
+    handler.remove_start_callback(interrupted)
+    assert heard == [("start", "x"), ("end", "x")]
+    with handler.install_callbacks(OTHER, "y"):
+        pass
+    assert heard[2:] == [("start", "y"), ("end", "y")]
+
+
+def test_what_cannot_be_a_callback_is_refused(handler) -> None:
+    with pytest.raises(TypeError, match="a compile start callback must be callable, not int"):
+        handler.register_start_callback(3)
+    with pytest.raises(TypeError, match="called with one CallbackArgs or with nothing"):
+        handler.register_end_callback(lambda one, two: None)
+    with pytest.raises(TypeError, match="must be callable, not NoneType"):
+        handler.on_each_compile(None)
+    with pytest.raises(ValueError, match="is not registered as a compile end callback"):
+        handler.remove_end_callback(print)
+    with pytest.raises(TypeError, match="a trigger is a CallbackTrigger, not int"):
+        handler.begin(1, "x")
+
+
+def test_the_module_s_functions_use_the_module_s_handler() -> None:
+    compiling = et.compiling
+    heard: list = []
+    records: list[CompileRecord] = []
+    start, end = (lambda: heard.append("start")), (lambda: heard.append("end"))
+    assert compiling.on_compile_start(start) is start
+    assert compiling.on_compile_end(end) is end
+    try:
+        with compiling.on_each_compile(records.append), compiling.callback_handler.install_callbacks(OTHER, "x"):
+            pass
+    finally:
+        compiling.callback_handler.remove_start_callback(start)
+        compiling.callback_handler.remove_end_callback(end)
+    assert heard == ["start", "end"]
+    assert len(records) == 1
+
+
+def test_a_forked_child_does_not_wait_for_compiles_of_its_parent_s_threads() -> None:
+    handler = et.compiling.callback_handler
+    inside, leave = threading.Event(), threading.Event()
+
+    def compile_there() -> None:
+        with handler.install_callbacks(OTHER, "in another thread"):
+            inside.set()
+            leave.wait(TIMEOUT)
+
+    thread = threading.Thread(target=compile_there)
+    thread.start()
+    assert inside.wait(TIMEOUT)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(write, str(handler.statistics()["running"]).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert os.read(read, 10) == b"0"
+    os.close(read)
+    os.close(write)
+    leave.set()
+    thread.join(TIMEOUT)
+    assert handler.statistics()["running"] == 0
+
+
+def test_errors_are_logged_with_their_traceback(handler, caplog) -> None:
+    handler.register_start_callback(boom)
+    with caplog.at_level(logging.ERROR, "eventide"), handler.install_callbacks(OTHER, "x"):
+        pass
+    assert caplog.records[0].exc_info[1].args == ("boom",)

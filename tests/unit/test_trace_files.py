@@ -1,0 +1,148 @@
+"""open_trace and Trace.save: which reader and which writer, and what is said where there is none."""
+
+import gzip
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import eventide as et
+from eventide.store import _open, _save
+from tests.reference.traces import small_trace
+
+
+def packet(length):
+    return b"\x0a" + bytes([length]) + b"\x40" * length
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.json", b'{"traceEvents": []}', "json"),
+        ("a.bin", b'\n\n  [ {"ph": "X"}', "json"),
+        ("a.bin", b'\xef\xbb\xbf{"a": 1}', "json"),
+        ("a.bin", b"{", "json"),
+        ("a.pftrace", b'{"traceEvents": []}', "json"),
+        ("a.json.gz", gzip.compress(b'{"traceEvents": []}'), "json"),
+        ("a.json.gz", gzip.compress(b'{"traceEvents": []}')[:9], "json"),
+        ("a.bin", packet(5) + packet(9), "pftrace"),
+        ("a.bin", gzip.compress(packet(5) * 900), "pftrace"),
+        ("a.json", packet(5), "pftrace"),
+        ("a.pftrace", b"\x0a{" + b"\x22" * 123, "pftrace"),
+        ("a.json", b"\x0a{" + b"\x22" * 123, "json"),
+        ("a.bin", b"PAR1....", "parquet"),
+        ("a.bin", b"EVENTIDE\x01\x00", "eventide"),
+        ("a.eventide", b"\0\0\0\0 damaged", "eventide"),
+        ("a.json", b'ts": 3}, {"ph": "X"} a head that is lost', "json"),
+    ],
+)
+def test_what_a_file_is_is_told_by_content_first_and_by_name_second(name, content, found, tmp_path):
+    file = tmp_path / name
+    file.write_bytes(content)
+    assert _open.find_format(file) == found
+
+
+def test_the_reader_is_imported_on_use_and_gets_the_path(tmp_path, monkeypatch):
+    trace, seen = small_trace(), []
+    reader = SimpleNamespace(read=lambda path: (seen.append(path), trace)[1])
+    monkeypatch.setitem(sys.modules, "eventide.store._kineto", reader)
+    file = tmp_path / "a.json"
+    file.write_text("{}")
+    assert et.open_trace(str(file)) is trace
+    assert seen == [file]
+
+
+def test_a_missing_file_is_a_usage_error_that_names_it(tmp_path):
+    with pytest.raises(et.UsageError, match=r"there is no file '.*gone.json'; give the path of a trace"):
+        et.open_trace(tmp_path / "gone.json")
+
+
+def test_a_directory_that_is_no_trace_is_a_usage_error(tmp_path):
+    with pytest.raises(et.UsageError, match=r"is a directory without a trace's .parquet files"):
+        et.open_trace(tmp_path)
+
+
+def test_an_empty_file_is_a_format_error_at_byte_0(tmp_path):
+    file = tmp_path / "a.pftrace"
+    file.touch()
+    with pytest.raises(et.TraceFormatError, match="the file is empty") as caught:
+        et.open_trace(file)
+    assert (caught.value.path, caught.value.offset) == (str(file), 0)
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF", b"PK\x03\x04", b"hello", b"\x1f\x8b\xff", gzip.compress(b"hello")])
+def test_an_unknown_format_shows_how_it_starts_and_what_could_be_opened(content, tmp_path):
+    file = tmp_path / "a.bin"
+    file.write_bytes(content)
+    with pytest.raises(et.TraceFormatError, match=r"no trace format starts with b'.*Eventide opens .eventide"):
+        et.open_trace(file)
+
+
+def test_a_path_of_the_wrong_type_is_a_type_error():
+    with pytest.raises(TypeError, match="open_trace takes the path of a file, not int"):
+        et.open_trace(7)
+    with pytest.raises(TypeError, match="save takes the path of a file, not NoneType"):
+        small_trace().save(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a.eventide", "cannot save 'a.eventide': only a running recorder writes .eventide; use .pftrace"),
+        ("a.txt", "cannot tell from 'a.txt' what to write; use .pftrace"),
+        ("a", "cannot tell from 'a' what to write"),
+        ("gone/a.json", "there is no directory '.*gone'; make it first"),
+    ],
+)
+def test_a_name_that_cannot_be_saved_has_a_remedy_and_leaves_no_file(name, words, tmp_path):
+    with pytest.raises(et.UsageError, match=words):
+        small_trace().save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_of_somebody_else_is_not_replaced(tmp_path):
+    folder = tmp_path / "a.parquet"
+    folder.mkdir()
+    (folder / "thesis.txt").touch()
+    with pytest.raises(et.UsageError, match=r"is a directory that holds 'thesis.txt', not a trace"):
+        small_trace().save(folder)
+    assert (folder / "thesis.txt").exists()
+
+
+def writer(monkeypatch, module, write):
+    monkeypatch.setitem(sys.modules, f"eventide.store.{module}", SimpleNamespace(write=write))
+
+
+def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path, monkeypatch):
+    target = tmp_path / "a.json.gz"
+    target.write_text("old")
+
+    def write(trace: et.Trace, path: Path) -> None:
+        assert target.read_text() == "old"
+        assert path.name.endswith(".json.gz")
+        path.write_text("new")
+
+    writer(monkeypatch, "_chrome", write)
+    assert small_trace().save(target) == target
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_writer_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    target = tmp_path / "a.pftrace"
+    target.write_text("old")
+
+    def write(trace: et.Trace, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    writer(monkeypatch, "_pftrace", write)
+    with pytest.raises(et.UsageError, match=r"cannot write '.*a.pftrace': No space left on device"):
+        small_trace().save(target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_every_writer_has_a_reader():
+    assert set(_save.WRITERS) <= set(_open.SUFFIXES)
