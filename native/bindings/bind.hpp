@@ -12,5 +12,7 @@ void bind_devices(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
+void bind_recorder(nanobind::module_& m);
+void bind_trace_reader(nanobind::module_& m);
 
 }  // namespace eventide::python

@@ -76,9 +76,16 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
     Py_DECREF(both);
 }
 
+// When the work is being submitted, if anybody will ask: the worker may run it before the hook fires.
+int64_t submission_time() {
+    return hub::listening(Hook::work_submission) ? now_ns() : 0;
+}
+
 // False if a listener raised KeyboardInterrupt or SystemExit.
-bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
-    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .stream = stream.id, .work = work};
+bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
+    r.stream = stream.id;
+    r.work = work;
     r.name = s.name;
     r.accesses_known = s.known;
     r.reads = s.reads.data();
@@ -98,9 +105,10 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
+    const int64_t time = submission_time();
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
-    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, s))) Py_CLEAR(future);
+    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
     return (PyObject*)future;
 }
 
@@ -150,6 +158,7 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     }
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, *stream, 0, id);
+    const int64_t time = submission_time();
     const uint64_t position = queue(*stream, work, future);
     if (!position) {
         Py_DECREF((PyObject*)future);
@@ -159,7 +168,7 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     if (hub::listening(Hook::work_submission)) {
         Submission s{name_of_callable(given), {}, {}, false};
         if (Py_TYPE(given) == work_class) add_accesses(s, given, args + 1, nargs - 1, kwnames);
-        if (!tell_submission(*stream, id, s)) Py_CLEAR(future);
+        if (!tell_submission(*stream, id, time, s)) Py_CLEAR(future);
     }
     return (PyObject*)future;
 }

@@ -31,4 +31,6 @@ NB_MODULE(_native, m) {
     python::bind_memory(m);
     python::bind_process(m);
     python::bind_stacks(m);
+    python::bind_recorder(m);
+    python::bind_trace_reader(m);
 }

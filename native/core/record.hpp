@@ -21,9 +21,11 @@ enum class Kind : uint8_t {
     counter,  // a = bits of a double, b = track
     span,     // a, b = start and end in ns; payload: see things.hpp
     edge,     // a, b = from and to in ns; name: its kind; payload: see things.hpp
-    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: see things.hpp
+    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: things.hpp
 };
 inline constexpr int kind_count = 8;
+inline constexpr const char* kind_names[kind_count] = {"none",    "begin", "end",  "instant",
+                                                       "counter", "span",  "edge", "hook"};
 
 struct Entry {
     uint64_t stamp;  // ticks
@@ -83,6 +85,7 @@ struct BufferHeader {
     std::atomic<uint64_t> unattached;  // things of threads beyond most_lanes
     std::atomic<uint64_t> write_error;  // errno of the first write that failed
     std::atomic<uint64_t> drainer_cpu_ns;
+    std::atomic<uint64_t> lanes_used;
     std::atomic<uint64_t> overwritten[kind_count];  // ring: things whose chunk was needed again
     // The newest anchor of the clock; the seal counts up after each change, twice per change.
     std::atomic<uint64_t> anchor_seal;

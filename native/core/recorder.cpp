@@ -39,6 +39,7 @@ uint32_t track_of_this_thread(Session& s) {
     json::Object track;
     track.text("kind", "thread").text("name", name_of_this_thread());
     track.add("pid", uint64_t(getpid())).add("tid", hub::this_thread_id());
+    track.add("attached", s.attached.fetch_add(1, std::memory_order_relaxed) + 1);  // the system uses tids again
     return s.names.track(track.done());
 }
 

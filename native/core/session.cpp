@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "hub.hpp"
 #include "json.hpp"
+#include "raw_trace.hpp"
 
 namespace eventide::recorder {
 namespace {
@@ -37,15 +38,6 @@ double measure_put_ns() noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
     return double(now_ns() - start) / rounds;
-}
-
-constexpr const char* kind_names[kind_count] = {"none", "begin", "end", "instant", "counter", "span", "edge", "hook"};
-
-template <class Count>
-std::string by_kind(Count count) {
-    json::Object out;
-    for (int k = 1; k < kind_count; ++k) out.add(kind_names[k], count(k));
-    return out.done();
 }
 
 }  // namespace
@@ -94,25 +86,8 @@ std::string Session::head() const {
     return out.done();
 }
 
-std::string Session::account() const {
-    const BufferHeader& h = buffer.header();
-    const uint32_t used = std::min(lanes_.load(std::memory_order_relaxed), most_lanes);
-    const auto sum = [&](auto member, int kind) {
-        uint64_t n = 0;
-        for (uint32_t i = 0; i < used; ++i) n += (buffer.lane(i).*member)[kind].load(std::memory_order_relaxed);
-        return n;
-    };
-    json::Object out;
-    out.add("dropped", by_kind([&](int k) { return sum(&LaneRecord::dropped, k); }));
-    out.add("truncated", by_kind([&](int k) { return sum(&LaneRecord::truncated, k); }));
-    out.add("overwritten", by_kind([&](int k) { return h.overwritten[k].load(std::memory_order_relaxed); }));
-    out.add("names_lost", h.names_lost.load()).add("unattached", h.unattached.load());
-    out.add("drainer_cpu_ns", h.drainer_cpu_ns.load());
-    return out.done();
-}
-
 uint32_t Session::take_lane() noexcept {
-    return std::min(lanes_.fetch_add(1, std::memory_order_relaxed), most_lanes);
+    return uint32_t(std::min<uint64_t>(buffer.header().lanes_used.fetch_add(1, std::memory_order_relaxed), most_lanes));
 }
 
 Chunk* Session::take_chunk(uint32_t track, uint32_t& index) noexcept {
@@ -141,7 +116,7 @@ Result Session::finish() {
     int error = drain_locked();
     if (!error) {
         anchor_locked(true);
-        frame(FrameType::end, account(), out_);
+        frame(FrameType::end, account_of(buffer.header(), &buffer.lane(0), most_lanes), out_);
         error = write_locked(out_);
         out_.clear();
     }

@@ -1,7 +1,7 @@
 // One recording: its buffer, its names, the way of its chunks, and the thread that drains them.
 //
 //   free_, sealed_     lock-free queues of chunk numbers
-//   serials_, lanes_   atomic
+//   serials_           atomic
 //   file_, pending_, next_anchor_, out_   the drainer, under drain_
 //   wake_              futex word of the drainer; ending_ is set before the last wake
 #pragma once
@@ -32,6 +32,7 @@ class Session {
     const Id id;
     Buffer buffer;
     Names names;
+    std::atomic<uint64_t> attached{0};  // threads so far
 
     // A chunk ready to be filled by a thread with that track, or nullptr: then the thing has to be dropped.
     Chunk* take_chunk(uint32_t track, uint32_t& index) noexcept;
@@ -58,12 +59,10 @@ class Session {
     void anchor_locked(bool last);
     void count_overwritten(const Chunk& chunk) noexcept;
     std::string head() const;
-    std::string account() const;
 
     IndexQueue free_;
     IndexQueue sealed_;
     std::atomic<uint64_t> serials_{0};
-    std::atomic<uint32_t> lanes_{0};
 
     std::mutex drain_;
     TraceFile file_;

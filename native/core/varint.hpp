@@ -51,7 +51,11 @@ class ByteWriter {
     bool full() const noexcept { return full_; }
     size_t size() const noexcept { return size_t(p_ - begin_); }
     const uint8_t* data() const noexcept { return begin_; }
-    void cut(size_t size) noexcept { p_ = begin_ + size; }
+    // Back to that many bytes, with room again.
+    void cut(size_t size) noexcept {
+        p_ = begin_ + size;
+        full_ = false;
+    }
 
   private:
     uint8_t* begin_;
