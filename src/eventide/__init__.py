@@ -7,7 +7,7 @@ Buffer, empty, work, host_access          memory, and who touches it         eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
-compiling                                 hear when compilers run            eventide.compiling
+compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -47,7 +47,7 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
-    from eventide import compiling
+    from eventide import adapters, compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
     from eventide.store import Trace, open_trace
@@ -77,6 +77,7 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "adapters",
     "compiling",
     "current_stream",
     "default_stream",
@@ -95,6 +96,7 @@ __all__ = [
 _ON_USE = {
     "Capabilities": "backends",
     "DeviceBackend": "backends",
+    "adapters": "adapters",
     "compiling": "compiling",
     "Future": "runtime",
     "Trace": "store",

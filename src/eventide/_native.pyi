@@ -1,7 +1,10 @@
 """The native core of Eventide. Private: use the eventide package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Self, TypeVar
+
+import numpy
+import numpy.typing
 
 from eventide.runtime import Event, Future, Stream
 
@@ -425,6 +428,50 @@ def shut_down(timeout: float) -> int:
     """
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
+
+class Lanes:
+    """The lanes on which the spans of each track nest."""
+
+    def lane(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each span."""
+
+    def track(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each lane."""
+
+    def order(self) -> numpy.typing.NDArray[numpy.int64]:
+        """The rows of the spans, lane by lane, outer before inner."""
+
+def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
+    """Puts each span on the first lane of its track on which it nests."""
+
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+    """
+    Writes track events through `write`; returns how many edges became arrows.
+    """
+
+class ChromeDocument:
+    """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
+
+    def __init__(self, known_categories: Sequence[str], max_value: int) -> None: ...
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes of the file."""
+
+    def finish(self) -> str:
+        """
+        How the file ended: whole, open, cut, bad, no events, empty. Nothing may follow.
+        """
+
+    def columns(self) -> dict[str, Any]:
+        """Every column; valid after finish()."""
+
+    def account(self) -> dict[str, Any]:
+        """
+        What was read, ignored and repaired, and the members beside the events.
+        """
+
+def enclosing_spans(track: Any, start: Any, duration: Any, at_track: Any, at_time: Any, inside: Any) -> Any:
+    """The row of the innermost span that holds each point, or -1."""
 
 def capture_stack() -> int:
     """

@@ -3,6 +3,7 @@
 _schema   the columns of a trace          _trace    Trace: the tables
 _open     the reader for a file           _save     the writer for a name
 _check    does a trace hold together      _sql      SQL over the tables
+_pftrace  writes Perfetto's protobuf      _parquet  writes and reads Parquet
 """
 
 from eventide.store._check import Checked

@@ -1,0 +1,81 @@
+"""All adapters at once, each when its framework is imported: what `eventide run` uses."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from functools import partial
+from importlib import import_module
+from types import TracebackType
+from typing import Self
+
+from eventide.adapters._on_import import ImportHook, when_imported
+
+NAMES = ("torch", "jax", "numba", "triton", "pyopencl")
+"""The frameworks; the adapter of each is the module of that name in this package."""
+
+_log = logging.getLogger("eventide.adapters")
+
+
+class Adapters:
+    """Adapters that wait for their frameworks, until closed. `status` says of each what became of it."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.status = dict.fromkeys(names, "waiting")
+        self._hooks: list[ImportHook] = []
+        for name in names:
+            if importlib.util.find_spec(f"{__package__}.{name}") is None:
+                self.status[name] = "no adapter"
+                continue
+            self._hooks.append(when_imported(name, partial(self._install, name), self._failed))
+
+    def _install(self, name: str) -> None:
+        try:
+            import_module(f"{__package__}.{name}").install()
+        except Exception as error:  # noqa: BLE001  (one framework that we cannot hear must not stop the program)
+            self._say(name, f"{name} {version_of(name)} is not heard: {type(error).__name__}: {error}")
+        else:
+            self.status[name] = "installed"
+
+    def _failed(self, name: str, error: BaseException) -> None:
+        self._say(name, f"{name} is not heard, its import failed: {type(error).__name__}: {error}")
+
+    def _say(self, name: str, line: str) -> None:
+        self.status[name] = line
+        _log.warning("%s", line.replace("\n", " "))
+
+    def close(self) -> None:
+        """Wait no longer, and uninstall what was installed."""
+        for hook in self._hooks:
+            hook.close()
+        for name, status in self.status.items():
+            if status == "installed":
+                import_module(f"{__package__}.{name}").uninstall()
+                self.status[name] = "closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Adapters {', '.join(f'{name}: {status}' for name, status in self.status.items())}>"
+
+
+def install_when_imported(*names: str) -> Adapters:
+    """Install each adapter (all, or those named) as soon as the program imports its framework; now if it has."""
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        from eventide.errors import UsageValueError
+
+        raise UsageValueError(f"there is no adapter {unknown[0]!r}; there are {', '.join(NAMES)}")
+    return Adapters(names or NAMES)
+
+
+def version_of(name: str) -> str:
+    """The version that an imported framework gives itself, or nothing."""
+    return str(getattr(sys.modules.get(name), "__version__", "of unknown version"))

@@ -1,0 +1,144 @@
+"""Adapters that wait for their frameworks: made-up frameworks on a path of the test's own."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from eventide import adapters
+from eventide.adapters import _all
+from eventide.adapters._on_import import when_imported
+
+
+@pytest.fixture
+def framework(tmp_path, monkeypatch):
+    """Writes a package that can be imported; forgets it afterwards."""
+    monkeypatch.syspath_prepend(tmp_path)
+    before, finders = set(sys.modules), list(sys.meta_path)
+
+    def write(name: str, code: str = "", **modules: str) -> None:
+        (tmp_path / name).mkdir()
+        for module, text in {"__init__": code, **modules}.items():
+            (tmp_path / name / f"{module}.py").write_text(text, "utf-8")
+        importlib.invalidate_caches()
+
+    yield write
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+    assert sys.meta_path == finders
+
+
+@pytest.fixture
+def adapter(monkeypatch):
+    """Makes an adapter for a framework; its calls are in the list."""
+
+    def make(name: str, install=None) -> list[str]:
+        calls: list[str] = []
+        module: Any = ModuleType(f"eventide.adapters.{name}")
+        module.install = install or (lambda: calls.append(f"install with {sys.modules[name].value}"))
+        module.uninstall = lambda: calls.append("uninstall")
+        module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(_all, "NAMES", (*_all.NAMES, name))
+        return calls
+
+    return make
+
+
+def test_a_module_is_told_when_it_has_run_and_is_what_it_would_have_been(framework) -> None:
+    framework("frame_a", "value = 1", part="value = 2")
+    told: list = []
+    when_imported("frame_a", lambda: told.append(sys.modules["frame_a"].value))
+    when_imported("frame_a.part", lambda: told.append(sys.modules["frame_a.part"].value))
+    frame_a: Any = importlib.import_module("frame_a")
+    part: Any = importlib.import_module("frame_a.part")
+    assert told == [1, 2]
+    assert type(frame_a.__spec__.loader) is SourceFileLoader
+    assert "exec_module" not in vars(frame_a.__spec__.loader)
+    assert part.__spec__.parent == "frame_a"
+
+
+def test_a_module_that_is_there_already_is_told_at_once(framework) -> None:
+    framework("frame_b")
+    importlib.import_module("frame_b")
+
+    told: list = []
+    when_imported("frame_b", lambda: told.append("now"))
+    assert told == ["now"]
+
+
+def test_one_who_waits_no_longer_is_not_told(framework) -> None:
+    framework("frame_c")
+    told: list = []
+    hook = when_imported("frame_c", lambda: told.append("told"))
+    hook.close()
+    hook.close()
+    importlib.import_module("frame_c")
+
+    assert told == []
+
+
+def test_an_adapter_is_installed_when_the_program_imports_its_framework(framework, adapter) -> None:
+    framework("frame_d", "value = 4")
+    calls = adapter("frame_d")
+    with adapters.install_when_imported("frame_d") as waiting:
+        assert waiting.status == {"frame_d": "waiting"}
+        importlib.import_module("frame_d")
+
+        assert (calls, waiting.status) == (["install with 4"], {"frame_d": "installed"})
+    assert calls[1:] == ["uninstall"]
+
+
+def test_a_framework_that_breaks_on_import_is_one_line_and_its_own_error(framework, adapter, caplog) -> None:
+    framework("frame_e", "raise OSError('libdevice.so is missing')")
+    framework("frame_f", "value = 6")
+    broken, fine = adapter("frame_e"), adapter("frame_f")
+    with adapters.install_when_imported("frame_e", "frame_f") as waiting:
+        with pytest.raises(OSError, match=r"libdevice\.so is missing"):
+            importlib.import_module("frame_e")
+        importlib.import_module("frame_f")
+    assert (broken, fine) == ([], ["install with 6", "uninstall"])
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "frame_e is not heard, its import failed: OSError: libdevice.so is missing"
+    assert waiting.status["frame_e"] == line
+
+
+def test_a_framework_of_another_version_is_one_line_and_the_program_goes_on(framework, adapter, caplog) -> None:
+    framework("frame_g", "__version__ = '0.1'")
+
+    def install() -> None:
+        raise AttributeError("frame_g has no monitoring")
+
+    adapter("frame_g", install)
+    with adapters.install_when_imported("frame_g") as waiting:
+        importlib.import_module("frame_g")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "frame_g 0.1 is not heard: AttributeError: frame_g has no monitoring"
+    assert waiting.status["frame_g"] == line
+
+
+def test_a_framework_that_is_missing_stays_the_program_s_own_business(adapter) -> None:
+    calls = adapter("frame_h")
+    with adapters.install_when_imported("frame_h") as waiting, pytest.raises(ModuleNotFoundError, match="'frame_h'"):
+        importlib.import_module("frame_h")
+    assert (calls, waiting.status) == ([], {"frame_h": "waiting"})
+
+
+def test_an_adapter_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no adapter 'cobol'; there are torch, jax"):
+        adapters.install_when_imported("cobol")
+    with pytest.raises(AttributeError, match="has no attribute 'cobol'"):
+        adapters.cobol
+
+
+def test_nothing_waits_after_all_are_closed() -> None:
+    before = list(sys.meta_path)
+    with adapters.install_when_imported():
+        pass
+    assert sys.meta_path == before
