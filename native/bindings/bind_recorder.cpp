@@ -70,10 +70,13 @@ void bind_recorder(nb::module_& m) {
         },
         "Ends the recording; (buffer, error) of what could not be written.");
     m.def("recorder_path", &recorder::path, "The file that is being recorded to; empty: none.");
-    m.def("recorder_flush", [] {
-        nb::gil_scoped_release release;
-        recorder::flush();
-    }, "Writes the chunks that are full now.");
+    m.def(
+        "recorder_flush",
+        [] {
+            nb::gil_scoped_release release;
+            recorder::flush();
+        },
+        "Writes the chunks that are full now.");
     m.def(
         "recorder_note", [](const std::string& json) { recorder::note(json); }, nb::arg("json"),
         "Keeps a JSON object with the trace that is being recorded.");
@@ -116,8 +119,8 @@ void bind_recorder(nb::module_& m) {
             recorder::record_edge(utf8(kind.ptr()), text_or_nothing(from_track), from_ns, text_or_nothing(to_track),
                                   to_ns, {event, version, correlation});
         },
-        nb::arg("kind"), nb::arg("from_track").none(), nb::arg("from_ns"), nb::arg("to_track").none(),
-        nb::arg("to_ns"), nb::arg("event") = 0, nb::arg("version") = 0, nb::arg("correlation") = 0,
+        nb::arg("kind"), nb::arg("from_track").none(), nb::arg("from_ns"), nb::arg("to_track").none(), nb::arg("to_ns"),
+        nb::arg("event") = 0, nb::arg("version") = 0, nb::arg("correlation") = 0,
         "One thing made another wait or begin: launch, wait, synchronize, flow.");
 }
 

@@ -152,6 +152,17 @@ void bind_trace_reader(nb::module_& m) {
             });
         },
         nb::arg("path"), "Closes the file of a process that was killed.");
+    m.def(
+        "copy_trace",
+        [](const std::string& path, const std::string& to, const std::string& note) {
+            reading(to, [&] {
+                nb::gil_scoped_release release;
+                recorder::copy(path, to, note);
+                return 0;
+            });
+        },
+        nb::arg("path"), nb::arg("to"), nb::arg("note"),
+        "Writes a closed copy of a trace, also of one that is being recorded.");
 }
 
 }  // namespace eventide::python

@@ -71,8 +71,7 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
     close(fd);
     if (data == MAP_FAILED) {
         ::unlink(path.c_str());
-        throw Error(ErrorKind::device,
-                    "the recorder cannot map its buffer " + path + ": " + std::strerror(error));
+        throw Error(ErrorKind::device, "the recorder cannot map its buffer " + path + ": " + std::strerror(error));
     }
     Buffer out;
     out.data_ = static_cast<char*>(data);

@@ -9,8 +9,8 @@ namespace eventide::recorder {
 
 class Buffer {
   public:
-    // Makes and fills in a file of that size, all of it allocated: a store never meets a full disk. In shared memory, or
-    // where that has no room (or `durable`), beside the trace. Throws Error (device) when there is no room anywhere.
+    // Makes and fills in a file of that size, all of it allocated: a store never meets a full disk. In shared memory,
+    // or where that has no room (or `durable`), beside the trace. Throws Error (device) when there is no room anywhere.
     static Buffer make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]);
     Buffer() = default;
     Buffer(Buffer&& other) noexcept;

@@ -23,7 +23,7 @@ std::system_error system_error(const std::string& path) {
 
 class File {
   public:
-    explicit File(const std::string& path, int flags = O_RDONLY) : fd_(open(path.c_str(), flags | O_CLOEXEC)) {}
+    explicit File(const std::string& path, int flags = O_RDONLY) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
     ~File() {
         if (fd_ >= 0) close(fd_);
     }
@@ -142,7 +142,8 @@ uint64_t each_frame(std::string_view bytes, Take take) {
         std::memcpy(head, bytes.data() + at, sizeof head);
         if (head[1] > bytes.size() - at - 12) break;
         const std::string_view payload = bytes.substr(at + 12, head[1]);
-        if (head[0] < 1 || head[0] > uint32_t(FrameType::end) || crc32(payload.data(), payload.size()) != head[2]) break;
+        if (head[0] < 1 || head[0] > uint32_t(FrameType::end) || crc32(payload.data(), payload.size()) != head[2])
+            break;
         take(FrameType(head[0]), payload, at);
         at += 12 + head[1];
     }
@@ -222,9 +223,10 @@ RawTrace load(const std::string& path) {
     return out;
 }
 
-void recover(const std::string& path) {
-    RawTrace raw = load(path);
-    if (raw.closed) return;
+namespace {
+
+// What is not in the file yet, as frames, and the end.
+std::string rest_of(const RawTrace& raw, const std::string& note, const char* how) {
     std::string more;
     if (raw.names.size() > raw.names_in_file) {
         std::string payload(reinterpret_cast<const char*>(&raw.names_in_file), 8);
@@ -238,13 +240,51 @@ void recover(const std::string& path) {
     }
     if (!raw.anchors.empty())
         frame(FrameType::anchor, {reinterpret_cast<const char*>(&raw.anchors.back()), sizeof(ticks::Anchor)}, more);
-    std::string account = raw.account.empty() ? "{\"recovered\": true}" : raw.account;
-    if (!raw.account.empty()) account.replace(account.size() - 1, 1, ", \"recovered\": true}");
-    frame(FrameType::end, account, more);
+    if (!note.empty()) frame(FrameType::note, note, more);
+    std::string account = raw.account.size() > 2 ? raw.account.substr(0, raw.account.size() - 1) + ", " : "{";
+    frame(FrameType::end, account + json::quote(how) + ": true}", more);
+    return more;
+}
+
+// The file as it was up to the first frame that is not whole, without its end if it has one.
+std::string_view kept(const RawTrace& raw) {
+    if (!raw.closed) return std::string_view(raw.bytes).substr(0, raw.good);
+    uint64_t end = 0;
+    each_frame(raw.bytes, [&](FrameType type, std::string_view, uint64_t offset) {
+        if (type == FrameType::end) end = offset;
+    });
+    return std::string_view(raw.bytes).substr(0, end);
+}
+
+void write_all(const File& file, std::string_view bytes, uint64_t offset, const std::string& path) {
+    for (size_t done = 0; done < bytes.size();) {
+        const ssize_t n = pwrite(file.fd(), bytes.data() + done, bytes.size() - done, off_t(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) throw system_error(path);
+        done += size_t(n);
+    }
+}
+
+}  // namespace
+
+void recover(const std::string& path) {
+    const RawTrace raw = load(path);
+    if (raw.closed) return;
+    const std::string more = rest_of(raw, "", "recovered");
     const File file(path, O_RDWR);
     if (!file || ftruncate(file.fd(), off_t(raw.good)) != 0) throw system_error(path);
-    if (pwrite(file.fd(), more.data(), more.size(), off_t(raw.good)) != ssize_t(more.size())) throw system_error(path);
+    write_all(file, more, raw.good, path);
     if (!raw.buffer.empty()) ::unlink(raw.buffer.c_str());
+}
+
+void copy(const std::string& path, const std::string& to, const std::string& note) {
+    const RawTrace raw = load(path);
+    const std::string_view before = kept(raw);
+    const std::string more = rest_of(raw, note, "copied");
+    const File file(to, O_RDWR | O_CREAT | O_TRUNC);
+    if (!file) throw system_error(to);
+    write_all(file, before, 0, to);
+    write_all(file, more, before.size(), to);
 }
 
 }  // namespace eventide::recorder

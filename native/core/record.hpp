@@ -8,8 +8,8 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 
 namespace eventide::recorder {
 
@@ -81,8 +81,8 @@ struct BufferHeader {
     uint32_t chunk_count;
     uint32_t ring;
     std::atomic<uint64_t> names_used;
-    std::atomic<uint64_t> names_lost;  // names, tracks and stacks for which there was no room
-    std::atomic<uint64_t> unattached;  // things of threads beyond most_lanes
+    std::atomic<uint64_t> names_lost;   // names, tracks and stacks for which there was no room
+    std::atomic<uint64_t> unattached;   // things of threads beyond most_lanes
     std::atomic<uint64_t> write_error;  // errno of the first write that failed
     std::atomic<uint64_t> drainer_cpu_ns;
     std::atomic<uint64_t> lanes_used;

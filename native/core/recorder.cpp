@@ -206,7 +206,7 @@ void flush() {
 void after_fork_in_child() noexcept {
     on.store(0, std::memory_order_seq_cst);
     captures_stacks.store(false, std::memory_order_relaxed);
-    new (&change) std::mutex;                              // a thread of the parent may have held it
+    new (&change) std::mutex;  // a thread of the parent may have held it
     if (Session* s = session.exchange(nullptr, std::memory_order_relaxed)) s->abandon_in_child();
     lanes.store(nullptr, std::memory_order_relaxed);
     this_lane = nullptr;

@@ -1,8 +1,10 @@
 // The recorder: what happens on any thread becomes entries in a buffer that outlives the process.
 //
-//   thread ── Put ──> its chunk ── full ──> sealed ── drainer ──> trace file      recorder.cpp, session.hpp, drainer.cpp
+//   thread ── Put ──> its chunk ── full ──> sealed ── drainer ──> trace file      recorder.cpp, session.hpp,
+//   drainer.cpp
 //                        ^                     │
-//                        └────── free <────────┘                                  (ring: the oldest sealed one is reused)
+//                        └────── free <────────┘                                  (ring: the oldest sealed one is
+//                        reused)
 //
 //   if (Put put; put) put.one(Kind::instant, put.name("spike"), 0, 0);
 //
@@ -59,7 +61,7 @@ class Put {
         if (__builtin_expect(!lane || lane->generation != generation, false))
             attach(generation);
         else
-        enter(*lane, generation);
+            enter(*lane, generation);
     }
     ~Put() {
         if (lane_) lane_->busy.store(0, std::memory_order_release);
@@ -135,7 +137,7 @@ struct Options {
 
 // What became of a recording.
 struct Result {
-    std::string buffer;      // path of the buffer, if it had to stay: what could not be written is there
+    std::string buffer;       // path of the buffer, if it had to stay: what could not be written is there
     std::string write_error;  // why
 };
 

@@ -11,8 +11,8 @@
 //               group (a name), stack, accesses: number of reads and of writes, and for each address, bytes, flags (1:
 //               possible, 2: strided), and where it is strided run and stride
 //
-// The functions record nothing when nothing is being recorded. A track is "" for this thread's own, a name, or JSON with
-// the columns of eventide.store's tracks. Times are CLOCK_MONOTONIC in ns.
+// The functions record nothing when nothing is being recorded. A track is "" for this thread's own, a name, or JSON
+// with the columns of eventide.store's tracks. Times are CLOCK_MONOTONIC in ns.
 #pragma once
 
 #include <cstdint>

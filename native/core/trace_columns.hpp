@@ -67,8 +67,8 @@ struct TraceColumns {
     std::vector<std::string_view> texts, tracks, stacks;  // by number - 1; stacks: by number, with gaps
     ClockModel clock;
     uint64_t things[kind_count] = {};
-    uint64_t lost_ends = 0;     // ends of spans whose beginning is not there
-    uint64_t damaged = 0;       // chunks that could not be read to their end
+    uint64_t lost_ends = 0;  // ends of spans whose beginning is not there
+    uint64_t damaged = 0;    // chunks that could not be read to their end
 };
 
 // The texts point into `raw`.

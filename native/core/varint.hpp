@@ -67,8 +67,7 @@ class ByteWriter {
 // The other direction. Past the end it gives zeros and says so.
 class ByteReader {
   public:
-    ByteReader(const void* from, size_t size) noexcept
-        : p_(static_cast<const uint8_t*>(from)), end_(p_ + size) {}
+    ByteReader(const void* from, size_t size) noexcept : p_(static_cast<const uint8_t*>(from)), end_(p_ + size) {}
     explicit ByteReader(std::string_view bytes) noexcept : ByteReader(bytes.data(), bytes.size()) {}
     uint8_t byte() noexcept { return need(1) ? *p_++ : 0; }
     uint64_t varint() noexcept {
