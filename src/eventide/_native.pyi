@@ -138,6 +138,10 @@ class StreamBase:
         """The index of its device within the type."""
 
     @property
+    def _device_stream(self) -> Any:
+        """The stream as its DeviceBackend knows it, or None."""
+
+    @property
     def _markers_allocated(self) -> int:
         pass
 
@@ -366,6 +370,26 @@ def device_register(device_type: str, backend: object) -> None:
 
 def device_description(device_type: str, index: int) -> str: ...
 
+class ClockModel:
+    """What a clock says, on CLOCK_MONOTONIC, with a bound on the error."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, before: int, device: int, after: int) -> None:
+        """A reading of the clock between two of CLOCK_MONOTONIC."""
+
+    def at(self, device: int) -> tuple[int, int]:
+        """
+        (CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).
+        """
+
+    def state(self) -> dict[str, Any]:
+        """
+        samples, drift, wander, anchors: (CLOCK_MONOTONIC ns, offset, error) each.
+        """
+
+def device_clock(device_type: str, index: int, sample: bool) -> dict[str, Any] | None: ...
+
 def buffer_address(view: object) -> int:
     """The address of the first item of anything with the buffer protocol."""
 
@@ -429,6 +453,71 @@ def shut_down(timeout: float) -> int:
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
 
+class Sanitizer:
+    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+
+    def __init__(self, *, predict: bool = False, max_freed: int = 65536) -> None: ...
+
+    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
+
+    def delete_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def delete_event(self, event: int) -> None: ...
+
+    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_signal(self, token: int, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_stream(self, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_device(self, device: int = 0, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_work(self, stream: int, target: int, asked: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_marked(self, token: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def mark_event(self, token: int, event: int, version: int = 18446744073709551615) -> None: ...
+
+    def mark_stream(self, token: int, stream: int, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_device(self, token: int, device: int = 0, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_thread(self, token: int, thread: int) -> None: ...
+
+    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def forget_token(self, token: int) -> None: ...
+
+    def end_thread(self, thread: int) -> None: ...
+
+    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def findings(self) -> list[dict[str, Any]]: ...
+
+    def coverage(self) -> dict[str, int]: ...
+
 class Lanes:
     """The lanes on which the spans of each track nest."""
 
@@ -447,6 +536,11 @@ def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
 def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.
+    """
+
+def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], layout: dict[str, Any], base: int, first: bool) -> int:
+    """
+    Writes Chrome's events through `write`; returns how many edges became arrows.
     """
 
 class ChromeDocument:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 import threading
 import time
 from pathlib import Path
@@ -14,20 +12,12 @@ import pytest
 import eventide as et
 from eventide import _native
 from eventide.store import note
+from tests.unit.recordings import leftovers, marks
 
 SMALL = 1 << 20
 
 
-def leftovers() -> list[str]:
-    """Buffers of this process in shared memory."""
-    return [name for name in os.listdir("/dev/shm") if name.startswith(f"eventide-{os.getpid()}-")]
-
-
-def marks(trace: et.Trace) -> list[int]:
-    return [int(name) for name in trace.instants.column("name").to_pylist()]
-
-
-def test_the_trace_is_what_the_file_holds(tmp_path: Path) -> None:
+def test_the_trace_is_what_the_file_holds(tmp_path):
     file = tmp_path / "a.eventide"
     recorder = et.Recorder(file)
     assert recorder.start() is recorder
@@ -47,7 +37,7 @@ def test_the_trace_is_what_the_file_holds(tmp_path: Path) -> None:
     assert file.read_bytes()[:8] == b"EVENTIDE"
 
 
-def test_without_a_path_nothing_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_path_nothing_stays_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with et.Recorder() as recorder:
         et.instant("1")
@@ -80,7 +70,7 @@ def test_start_and_stop_out_of_turn_say_so(tmp_path: Path) -> None:
     with pytest.raises(et.UsageError, match="not recording; start it first"):
         recorder.stop()
     with recorder:
-        with pytest.raises(et.UsageError, match="is recording to .*a.eventide; stop it first"):
+        with pytest.raises(et.UsageError, match=r"is recording to .*a.eventide; stop it first"):
             recorder.start()
         recorder.stop()
     with pytest.raises(et.UsageError, match="nothing to dump"):
@@ -177,87 +167,6 @@ def test_a_ring_is_dumped_while_it_goes_on(tmp_path: Path) -> None:
     assert marks(recorder.trace)[-1] == 77
 
 
-def test_a_path_that_cannot_be_written_is_said_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(et.UsageValueError, match="there is no directory"):
-        et.Recorder(tmp_path / "nowhere" / "a.eventide").start()
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(et.DeviceError, match="cannot write .*taken: Is a directory; give Recorder a path"):
-        et.Recorder(tmp_path / "taken").start()
-    assert leftovers() == []
-    with pytest.raises(et.UsageTypeError, match="takes the path of its file, not int"):
-        et.Recorder(3)  # type: ignore[arg-type]
-    with pytest.raises(et.UsageValueError, match="too small"):
-        et.Recorder(buffer=10)
-    with pytest.raises(et.UsageTypeError, match="number of bytes, not str"):
-        et.Recorder(buffer="1")  # type: ignore[arg-type]
-
-
-def test_a_full_disk_is_said_at_the_start() -> None:
-    with pytest.raises(et.DeviceError, match="cannot write /dev/full: No space left on device"):
-        et.Recorder("/dev/full").start()
-    assert leftovers() == []
-    with et.Recorder() as recorder:
-        et.instant("1")
-    assert marks(recorder.trace) == [1]
-
-
-def test_a_disk_that_fills_up_loses_nothing_that_fits_the_buffer(tmp_path: Path) -> None:
-    file = tmp_path / "a.eventide"
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    recorder = et.Recorder(file, buffer=8 << 20)
-    recorder.start()
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        for i in range(20_000):
-            et.counter("n", i)
-        trace = recorder.stop()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert trace.counters.column("value").to_pylist() == [float(i) for i in range(20_000)]
-    assert any("could not be written: File too large" in text for text in trace.metadata["warnings"])
-    assert file.stat().st_size <= 20_000
-    assert et.open_trace(file).counters.num_rows == 20_000
-    _native.recover_trace(str(file))
-    assert leftovers() == []
-    assert et.open_trace(file).counters.num_rows == 20_000
-
-
-def test_no_room_for_the_buffer_is_said_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(et.DeviceError, match=r"no room for its buffer of \d+ MB .*smaller buffer="):
-        et.Recorder(tmp_path / "a.eventide", buffer=1 << 50).start()
-    assert leftovers() == []
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_durable_buffer_lies_beside_the_file(tmp_path: Path) -> None:
-    with et.Recorder(tmp_path / "a.eventide", durable=True) as recorder:
-        et.instant("1")
-        assert (tmp_path / "a.eventide.buffer").exists()
-        assert leftovers() == []
-    assert [path.name for path in tmp_path.iterdir()] == ["a.eventide"]
-    assert marks(recorder.trace) == [1]
-
-
-def test_a_forked_child_records_nothing_into_its_parents_file(tmp_path: Path) -> None:
-    with et.Recorder(tmp_path / "a.eventide") as recorder:
-        et.instant("1")
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                et.instant("2")
-                assert not recorder.recording
-                with et.Recorder(tmp_path / "b.eventide") as own:
-                    et.instant("3")
-                code = 0 if marks(own.trace) == [3] else 2
-            finally:
-                os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
-        et.instant("4")
-    assert marks(recorder.trace) == [1, 4]
-    assert marks(et.open_trace(tmp_path / "b.eventide")) == [3]
-
-
 def test_others_put_finished_things_onto_tracks_of_their_own() -> None:
     with et.Recorder() as recorder:
         _native.record_span("gpu", "k", "kernel", 1000, 3000, '{"a": 1}', 0, 900, 5, 7, 9, "ok")
@@ -302,25 +211,3 @@ def test_notes_are_kept_in_the_metadata() -> None:
         note({"clocks": {"sim:0": {"offset_ns": 3}}})
     assert recorder.trace.metadata["clocks"] == {"sim:0": {"offset_ns": 3}}
     assert "lost" not in recorder.trace.metadata
-
-
-def test_a_damaged_file_is_read_up_to_the_damage(tmp_path: Path) -> None:
-    file = tmp_path / "a.eventide"
-    with et.Recorder(file):
-        for i in range(50_000):
-            et.counter("n", i)
-        _native.recorder_flush()
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    trace = et.open_trace(file)
-    kept = trace.counters.column("value").to_pylist()
-    assert 0 < len(kept) < 50_000
-    assert kept == [float(i) for i in range(len(kept))]
-    assert any("its buffer is gone" in text for text in trace.metadata["warnings"])
-    for size in (0, 5):
-        file.write_bytes(whole[:size])
-        with pytest.raises(et.TraceFormatError):
-            et.open_trace(file)
-    file.write_bytes(whole[:8] + b"\x09\0\0\0" + whole[12:])
-    with pytest.raises(et.TraceFormatError, match="version 9; this Eventide reads version 1"):
-        et.open_trace(file)

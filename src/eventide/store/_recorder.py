@@ -58,7 +58,7 @@ class Recorder:
         self._outer: Path | None = None  # the recording that this one is a part of
         self._began = 0
         self._pid = 0
-        self.trace: Trace | None = None
+        self._trace: Trace | None = None
 
     @property
     def path(self) -> Path | None:
@@ -70,6 +70,13 @@ class Recorder:
         """True between start() and stop(), in the process that started it."""
         return self._path is not None and self._pid == os.getpid()
 
+    @property
+    def trace(self) -> Trace:
+        """What the last stop() gave."""
+        if self._trace is None:
+            raise UsageError("there is no trace yet; stop() the recorder first")
+        return self._trace
+
     def start(self) -> Self:
         """Begin to record. One that is recording already is an error."""
         if self.recording:
@@ -77,7 +84,7 @@ class Recorder:
         path = self._given or _temporary()
         if self._given is not None and not self._given.parent.is_dir():
             raise UsageValueError(f"cannot record to {str(path)!r}: there is no directory {str(path.parent)!r}")
-        self.trace = None
+        self._trace = None
         self._began = _native.now_ns()
         outer = _native.recorder_path()
         self._outer = Path(outer) if outer else None
@@ -93,11 +100,11 @@ class Recorder:
         from eventide.store._eventide_reader import read
 
         try:
-            self.trace = read(path)
+            self._trace = read(path)
         finally:
             if self._given is None:
                 _remove(path)
-        return self.trace
+        return self._trace
 
     def _end(self) -> Path:
         path = self._path
