@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eventide.errors import UsageValueError
@@ -35,6 +36,21 @@ def progress(total: int) -> Iterator[Step]:
             bar.update(task, description=description, completed=done)
 
         yield step
+
+
+def write_text(text: RenderableType, path: Path | None = None) -> None:
+    """Print what rich can draw, or write it to a file; where nobody's terminal says how wide, 100 columns."""
+    if path is not None:
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                Console(file=file, width=100, highlight=False, color_system=None).print(text)
+        except OSError as error:
+            raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
+        return
+    console = stdout()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=100, highlight=False)
+    console.print(text)
 
 
 def print_json(result: Any) -> None:
