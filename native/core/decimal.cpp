@@ -5,14 +5,16 @@
 namespace eventide {
 namespace {
 
+constexpr unsigned __int128 MANY = (unsigned __int128)(1'000'000'000'000'000'000) * 100'000'000'000'000'000;  // 10^35
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// A decimal number as digits * 10^exponent, as many digits as 64 bits hold; the others only move the exponent.
+// A decimal number as digits * 10^exponent, as many digits as 120 bits hold; the others only move the exponent.
 struct Decimal {
     bool negative = false;
-    uint64_t digits = 0;
+    unsigned __int128 digits = 0;
     int64_t exponent = 0;
 };
 
@@ -21,17 +23,21 @@ bool parse_decimal(std::string_view text, Decimal& out) {
     if (i < text.size() && (text[i] == '-' || text[i] == '+')) out.negative = text[i++] == '-';
     size_t seen = 0;
     bool fraction = false;
+    uint64_t few = 0;  // the first 18 digits, which are all of them in most numbers
     for (; i < text.size(); ++i) {
         if (text[i] == '.' && !fraction) {
             fraction = true;
         } else if (is_digit(text[i])) {
-            ++seen;
-            if (out.digits < 1'000'000'000'000'000'000ull) {
+            if (++seen <= 18) {
+                few = few * 10 + uint64_t(text[i] - '0');
+                out.digits = few;
+            } else if (out.digits < MANY) {
                 out.digits = out.digits * 10 + uint64_t(text[i] - '0');
-                out.exponent -= fraction;
             } else {
                 out.exponent += !fraction;
+                continue;
             }
+            out.exponent -= fraction;
         } else {
             break;
         }
@@ -60,10 +66,18 @@ std::string_view trim(std::string_view text) {
 std::optional<FineTime> parse_microseconds(std::string_view text) {
     Decimal number;
     if (!parse_decimal(trim(text), number)) return std::nullopt;
+    if (number.digits < 1'000'000'000'000'000'000u && number.exponent >= -3 && number.exponent <= 0) {  // most of them
+        constexpr int64_t scale[] = {1, 10, 100, 1000};
+        int64_t ns;
+        if (__builtin_mul_overflow(int64_t(number.digits), scale[number.exponent + 3], &ns) || ns > MAX_TIME)
+            return std::nullopt;
+        return FineTime{number.negative ? -ns : ns, 0};
+    }
     unsigned __int128 ps = number.digits;
     int64_t exponent = number.exponent + 6;  // a microsecond is a million picoseconds
     for (; exponent < 0 && ps; ++exponent) ps /= 10;
     const unsigned __int128 limit = (unsigned __int128)(MAX_TIME) * 1000;
+    if (ps > limit) return std::nullopt;
     for (; exponent > 0 && ps; --exponent) {
         ps *= 10;
         if (ps > limit) return std::nullopt;
@@ -91,7 +105,7 @@ std::optional<int64_t> parse_integer(std::string_view text) {
     if (!number.digits) return 0;
     if (number.exponent < 0 || number.exponent > 19) return std::nullopt;
     unsigned __int128 value = number.digits;
-    for (int64_t i = 0; i < number.exponent; ++i) value *= 10;
+    for (int64_t i = 0; i < number.exponent && value <= UINT64_MAX; ++i) value *= 10;
     if (value > (number.negative ? (unsigned __int128)(1) << 63 : (unsigned __int128)(UINT64_MAX))) return std::nullopt;
     return int64_t(number.negative ? -uint64_t(value) : uint64_t(value));
 }

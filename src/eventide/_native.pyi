@@ -341,8 +341,14 @@ def listening(hook: int, /) -> bool:
 def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
     """Tells that this thread itself touches memory."""
 
-def host_signal() -> int:
+def new_token() -> int:
+    """A number that was never given before."""
+
+def host_signal(token: int = ..., /) -> int:
     """Tells that this thread hands over; gives the token."""
+
+def host_memory(address: int, nbytes: int, begins: bool, /) -> None:
+    """Tells native listeners that memory of the host comes or goes."""
 
 def host_wait(token: int, /) -> None:
     """Tells that this thread received the token."""
@@ -400,6 +406,9 @@ def dlpack_layout(capsule: object) -> tuple[int, tuple[int, ...], tuple[int, ...
     (address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.
     """
 
+def set_copy_watcher(watcher: object | None) -> None:
+    """Called with each end of a copy."""
+
 class BufferBase:
     """The native half of eventide.Buffer."""
 
@@ -442,6 +451,9 @@ def synchronize_device(device_type: str, index: int, timeout: float | None, /) -
 def note_main_thread(ident: int) -> None:
     """Which thread gets signals."""
 
+def exit_with(code: int) -> None:
+    """The exit code of this process, whatever the program says."""
+
 def now_ns() -> int:
     """The trace's clock: CLOCK_MONOTONIC in nanoseconds."""
 
@@ -454,6 +466,92 @@ def shut_down(timeout: float) -> int:
     """
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
+
+class Sanitizer:
+    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+
+    def __init__(self, *, predict: bool = False, max_freed: int = 65536) -> None: ...
+
+    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
+
+    def delete_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def delete_event(self, event: int) -> None: ...
+
+    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_signal(self, token: int, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_stream(self, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_device(self, device: int = 0, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_work(self, stream: int, target: int, asked: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_marked(self, token: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def mark_event(self, token: int, event: int, version: int = 18446744073709551615) -> None: ...
+
+    def mark_stream(self, token: int, stream: int, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_device(self, token: int, device: int = 0, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_thread(self, token: int, thread: int) -> None: ...
+
+    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def forget_token(self, token: int) -> None: ...
+
+    def end_thread(self, thread: int) -> None: ...
+
+    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def findings(self) -> list[dict[str, Any]]: ...
+
+    def coverage(self) -> dict[str, int]: ...
+
+class LiveSanitizer:
+    """The native half of eventide.sanitize: an engine that hears the hooks."""
+
+    def __init__(self, predict: bool, stacks: bool) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        """Hears nothing more. Twice is fine."""
+
+    def on_finding(self, callback: Callable[[int], None] | None) -> None:
+        """Called with the number of findings when there are new ones; may raise."""
+
+    def end_of_program(self, leaks: bool) -> None: ...
+
+    def findings(self) -> list[dict[str, Any]]: ...
+
+    def stream_names(self) -> dict[int, str]: ...
+
+    def coverage(self) -> dict[str, int]: ...
 
 class Lanes:
     """The lanes on which the spans of each track nest."""
@@ -473,6 +571,11 @@ def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
 def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.
+    """
+
+def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], layout: dict[str, Any], base: int, first: bool) -> int:
+    """
+    Writes Chrome's events through `write`; returns how many edges became arrows.
     """
 
 class ChromeDocument:

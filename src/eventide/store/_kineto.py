@@ -9,6 +9,7 @@ _kineto_metadata    what it says about itself, and the account of the reading
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 from eventide._native import ChromeDocument
 from eventide.errors import TraceFormatError
 from eventide.store import _kineto_metadata as metadata
+from eventide.store._chrome_own import is_own, restore
 from eventide.store._kineto_categories import KNOWN, NUMBER, STEP, WORDS, categorize
 from eventide.store._kineto_columns import NONE, Ids, Ints, Strings, integers, texts, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, add_waits, find_callers
@@ -38,24 +40,29 @@ def read(path: str | os.PathLike[str], *, inflate_limit: float | None = 200.0, m
     that inflates more than `inflate_limit` times is refused (None: never), as is an event of over `max_event` bytes.
     """
     file = Path(path)
+    return read_pieces(pieces(file, inflate_limit), file, max_event)
+
+
+def read_pieces(content: Iterable[bytes], file: Path, max_event: int = MAX_VALUE) -> Trace:
+    """Read what a file holds, cut into pieces of any size; its path serves the messages."""
     document = ChromeDocument(KNOWN, max_event)
     broken = ""
     try:
-        for piece in pieces(file, inflate_limit):
+        for piece in content:
             document.feed(piece)
     except EOFError as error:  # the gzip stream stopped; what was in it until then is good
         broken = str(error)
     how = document.finish()
     account = document.account()
-    _refuse(how, account, file)
+    _refuse(how, account, file, broken)
     return _build(document.columns(), account, how, broken)
 
 
-def _refuse(how: str, account: dict[str, Any], file: Path) -> None:
+def _refuse(how: str, account: dict[str, Any], file: Path, broken: str) -> None:
     """Raise where there is nothing to keep."""
     place = (str(file), account["position"])
     if how == "empty":
-        raise TraceFormatError("there is nothing in the file but blanks", *place)
+        raise TraceFormatError(broken or "there is nothing in the file but blanks", *place)
     if how == "bad" and not account["elements"]:
         raise TraceFormatError(f"{account['message']}; nothing could be read", *place)
     if how == "no events" or (how == "cut" and not account["event_arrays"]):
@@ -110,7 +117,9 @@ def _build(columns: dict[str, Any], account: dict[str, Any], how: str, broken: s
     tables["tracks"] = tracks.columns(about.rank)
     tables["stacks"] = {"frames": stacks}
     recorded = {name: len(next(iter(table.values()))) for name, table in tables.items()}
-    return Trace(tables, metadata.describe(about, account, how, {"recorded": recorded, "untied": loose}, broken))
+    trace = Trace(tables, metadata.describe(about, account, how, {"recorded": recorded, "untied": loose}, broken))
+    own = about.rest.get("eventide")
+    return restore(trace, own) if is_own(own) else trace
 
 
 def _filled(spans: dict[str, Any], name: str) -> Ints:

@@ -88,9 +88,6 @@ def find_callers(rows: Rows) -> None:
     """For each row of a device, the call with its correlation id: the last that began before it, else the first."""
     tied = np.flatnonzero((rows.correlation != NONE) & (rows.correlation != 0))
     device = rows.on_device[tied]
-    called = rows.is_in("runtime", "sync", "op", "span", "other")[tied]
-    tied = tied[device | called]
-    device = rows.on_device[tied]
     order = np.lexsort((device, rows.start[tied], rows.correlation[tied]))
     tied, device = tied[order], device[order]
     ids = rows.correlation[tied]

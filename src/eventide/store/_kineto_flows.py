@@ -94,8 +94,9 @@ def _add(edges: Edges, rows: Rows, ties: _Ties, strings: Strings) -> None:
         chosen = ties.only(kind == KINDS.index(word))
         if word == "launch":  # to work alone, and once
             chosen = chosen.only(_are_launches(rows, chosen))
-            rows.caller[chosen.to_span] = chosen.from_span
-            rows.submit[chosen.to_span] = rows.start[chosen.from_span]
+            late_first = np.argsort(-rows.start[chosen.from_span], kind="stable")  # so that the earliest call stays
+            work, calls = chosen.to_span[late_first], chosen.from_span[late_first]
+            rows.caller[work], rows.submit[work] = calls, rows.start[calls]
         if len(chosen.to):
             edges.parts.append((KINDS.index(word), chosen.columns()))
 

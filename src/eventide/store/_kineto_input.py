@@ -31,23 +31,23 @@ def pieces(file: Path, inflate_limit: float | None) -> Iterator[bytes]:
 
 
 def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[bytes]:
-    read = written = 0
+    written = 0
     inflater = zlib.decompressobj(_GZIP)
-    while True:
-        raw = inflater.unconsumed_tail or opened.read(_PIECE // 4)
-        if not raw:
-            break
-        read = opened.tell() - len(inflater.unconsumed_tail)
-        if inflater.eof:  # files may be glued together; zeros may fill the last block of a tape
-            raw = raw.lstrip(b"\0") if raw.startswith(b"\0") else raw
+    while raw := inflater.unconsumed_tail or inflater.unused_data or opened.read(_PIECE // 4):
+        if inflater.eof:  # files may be glued together, and zeros may fill the last block of a tape
+            raw = raw.lstrip(b"\0") or opened.read(_PIECE // 4).lstrip(b"\0")
+            inflater = zlib.decompressobj(_GZIP) if raw else inflater
             if not raw:
-                continue
-            inflater = zlib.decompressobj(_GZIP)
+                break
+        before = inflater.copy()
         try:
             piece = inflater.decompress(raw, _PIECE)
         except zlib.error as error:
-            raise EOFError(f"the gzip stream is broken near byte {read:,} of the file ({error})") from error
+            yield from _good_part(before, raw)
+            at = opened.tell() - len(raw)
+            raise EOFError(f"the gzip stream is broken behind byte {at:,} of the file ({error})") from error
         written += len(piece)
+        read = opened.tell() - len(inflater.unconsumed_tail)
         if limit is not None and written > max(_FREE, limit * read):
             raise TraceFormatError(
                 f"{read:,} bytes of gzip became more than {written:,}, over {limit:g} times as much: this looks like a "
@@ -58,4 +58,13 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
         if piece:
             yield piece
     if not inflater.eof:
-        raise EOFError(f"the gzip stream ends early, at byte {read:,} of the file; the copy is not complete")
+        raise EOFError(f"the gzip stream ends early, at byte {opened.tell():,} of the file; the copy is not complete")
+
+
+def _good_part(inflater: zlib._Decompress, raw: bytes) -> Iterator[bytes]:
+    """What comes out before the byte that breaks the stream; at most a few dozen bytes are lost."""
+    for at in range(0, len(raw), 64):
+        try:
+            yield inflater.decompress(raw[at : at + 64])
+        except zlib.error:
+            return
