@@ -61,7 +61,9 @@ class StreamBase:
 
     def __eq__(self, other: object, /) -> bool: ...
 
-    def __init__(self, device_type: str, index: int, priority: int, max_pending: int, name: str, /) -> None: ...
+    def __init__(
+        self, device_type: str, index: int, priority: int, max_pending: int, name: str, existing: object = None, /
+    ) -> None: ...
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
