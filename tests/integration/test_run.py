@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def same(*command: str, cwd: Path) -> tuple[subprocess.CompletedProcess[str], et
     return watched, trace
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("program", ["threads.py", "loop.py", "spawned.py"])
 def test_a_program_that_knows_nothing_of_us_runs_unchanged(tmp_path, program):
     done, trace = same(str(PROGRAMS / program), cwd=tmp_path)
@@ -55,6 +57,7 @@ def test_a_module_runs_as_python_m_runs_it(tmp_path):
     assert done.stdout == '{"b":[1,2]}\n'
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", ["exit", "text", "raise", "_exit", "interrupt", "SIGTERM", "SIGKILL", "SIGSEGV"])
 def test_however_it_ends_the_end_is_its_own_and_the_trace_opens(tmp_path, how):
     done, trace = same(str(PROGRAMS / "ends.py"), how, cwd=tmp_path)
@@ -89,7 +92,6 @@ def test_a_kill_is_stated_in_the_summary(tmp_path):
         ((), "name the program to run"),
         (("nowhere.py",), "there is no file nowhere.py"),
         (("--start-on", "SIGNONE", "x.py"), "is no signal"),
-        (("--schedule", "1,x", "x.py"), "--schedule"),
         (("-o", "no/such/folder/t.eventide", "x.py"), "no/such/folder"),
     ],
 )
@@ -100,3 +102,56 @@ def test_what_cannot_be_is_one_line_and_nothing_runs(tmp_path, command, message)
     assert done.stdout == ""
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+WAITS = """
+import os, signal, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+print("done", flush=True)
+"""
+
+
+@pytest.mark.heavy
+def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
+    (tmp_path / "waits.py").write_text(WAITS)
+    command = [sys.executable, "-m", "eventide", "run", "-o", "t.eventide", "--start-on", "usr1", "--json", "waits.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        assert not (tmp_path / "t.eventide").exists()
+        process.send_signal(signal.SIGUSR1)  # to eventide, which hands it on
+        for _ in range(600):
+            if (tmp_path / "t.eventide").exists():
+                break
+            process.poll()
+            threading.Event().wait(0.1)
+        out, err = process.communicate("go on\n", timeout=PATIENCE)
+    assert (process.returncode, out) == (0, "done\n")
+    assert json.loads(err)["files"] == ["t.eventide"]
+
+
+@pytest.mark.heavy
+def test_a_signal_that_never_came_is_said(tmp_path):
+    done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--start-on", "SIGUSR1"))
+    assert done.returncode == 3
+    assert "nothing was recorded: SIGUSR1 never came" in done.stderr
+
+
+@pytest.mark.heavy
+def test_a_ring_and_another_format(tmp_path):
+    done = alone("-m", "eventide", "run", "--ring", "-o", "t.parquet", str(PROGRAMS / "threads.py"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert et.open_trace(tmp_path / "t.parquet").tracks.num_rows > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.parquet"]
+
+
+@pytest.mark.heavy
+def test_after_the_seconds_the_program_goes_on(tmp_path):
+    code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(1000))\nprint('through')"
+    (tmp_path / "busy.py").write_text(code)
+    done = recorded("busy.py", cwd=tmp_path, options=("--seconds", "1", "--sample", "5", "--quiet"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "through\n", "")
+    trace = et.open_trace(tmp_path / "t.eventide")
+    assert trace.instants.num_rows > 0
+    assert "sample" in trace.instants.column("category").to_pylist()

@@ -6,6 +6,7 @@ idle           every gap and its cause                                _idle, _ga
 syncs          every time the host blocked                            _syncs
 memory         the curve, its peak, who held it                       _memory, _memory_blocks
 compiles       what was compiled, how often                           _compile
+samples        where the sampled Python stacks were                    _samples
 critical_path  what the end of the trace was waiting for              _critical_path, _path_*
 compare        what explains the difference of two traces             _compare
 View           the trace as arrays; answers about one trace share it  _view, _hosts, _launches, _blocking, _steps
@@ -20,6 +21,7 @@ from eventide.analysis._idle import Idle, Lane, idle
 from eventide.analysis._idle_rows import CAUSES, Gap
 from eventide.analysis._memory import DeviceMemory, Holder, Memory, memory
 from eventide.analysis._path_slack import Next
+from eventide.analysis._samples import SampleRow, Samples, samples
 from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._summary import NameRow, StreamRow, Summary, ThreadRow, summary
 from eventide.analysis._syncs import Sync, SyncRow, Syncs, syncs
@@ -45,6 +47,8 @@ __all__ = [
     "Next",
     "Part",
     "PathRow",
+    "SampleRow",
+    "Samples",
     "Step",
     "StepDelta",
     "StreamRow",
@@ -60,6 +64,7 @@ __all__ = [
     "critical_path",
     "idle",
     "memory",
+    "samples",
     "steps_of",
     "summary",
     "syncs",

@@ -23,9 +23,10 @@ class SampleRow:
 
 @dataclass(frozen=True)
 class Samples:
-    """Functions by how often they were innermost, most often first."""
+    """Functions by how often they were innermost, most often first. Threads that waited are counted, and left out."""
 
     count: int
+    waiting: int
     stacks: int  # that differ
     rows: tuple[SampleRow, ...]
 
@@ -34,7 +35,8 @@ def samples(trace: Trace) -> Samples:
     """Add up the instants of category "sample" by the functions of their stacks."""
     instants = trace.instants
     chosen = instants.filter(pc.equal(pc.cast(instants.column("category"), "string"), "sample"))
-    stacks = Counter(stack for stack in chosen.column("stack").to_pylist() if stack is not None)
+    running = chosen.filter(pc.invert(pc.fill_null(pc.match_substring(chosen.column("args"), '"waiting"'), False)))
+    stacks = Counter(stack for stack in running.column("stack").to_pylist() if stack is not None)
     innermost: Counter[tuple[str, str]] = Counter()
     within: Counter[tuple[str, str]] = Counter()
     lines: dict[tuple[str, str], Counter[int]] = {}
@@ -51,4 +53,4 @@ def samples(trace: Trace) -> Samples:
         for key, count in within.items()
     ]
     rows.sort(key=lambda row: (-row.innermost, -row.within, row.function))
-    return Samples(stacks.total(), len(stacks), tuple(rows))
+    return Samples(stacks.total(), chosen.num_rows - running.num_rows, len(stacks), tuple(rows))

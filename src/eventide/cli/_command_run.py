@@ -5,12 +5,27 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from eventide.cli._app import Json, app
 from eventide.errors import UsageValueError
 
 
-@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
+class _Run(TyperCommand):
+    """As with python, what follows -m MODULE is the module's."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        flags = {name for one in self.params for name in one.opts if getattr(one, "is_flag", False)}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            if args[place] == "-m":
+                args = [*args[: place + 2], "--", *args[place + 2 :]]
+                break
+            place += 1 if args[place] in flags or "=" in args[place] else 2
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=_Run, context_settings={"allow_interspersed_args": False})
 def run(  # noqa: PLR0917 - typer makes options of them
     program: Annotated[
         list[str] | None, typer.Argument(metavar="SCRIPT [ARGS]...", help="The program and its arguments.")
@@ -23,7 +38,6 @@ def run(  # noqa: PLR0917 - typer makes options of them
     sample: Annotated[float, typer.Option(min=0, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
     start_on: Annotated[str, typer.Option(metavar="SIGNAL", help="Start recording when this signal comes.")] = "",
     seconds: Annotated[float, typer.Option(min=0, help="Stop recording after so many seconds; 0: at the end.")] = 0.0,
-    schedule: Annotated[str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps only.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -45,7 +59,6 @@ def run(  # noqa: PLR0917 - typer makes options of them
         sample_ms=sample,
         start_on=_run.signal_name(start_on),
         seconds=seconds,
-        schedule=_run.steps(schedule),
     )
     ended = _launch.launch(["-m", module, *program] if module else program, settings)
     _run.finish(ended, settings, output, quiet=quiet, as_json=as_json)

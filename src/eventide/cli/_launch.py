@@ -35,7 +35,6 @@ class Settings:
     sample_ms: float = 10.0  # 0: no sampled stacks
     start_on: str = ""  # the name of a signal; empty: from the start
     seconds: float = 0.0  # 0: to the end
-    schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,17 +50,6 @@ def signal_name(given: str) -> str:
     return found
 
 
-def steps(given: str) -> tuple[int, int, int, int] | None:
-    """WAIT,WARMUP,ACTIVE[,REPEAT] as numbers."""
-    if not given:
-        return None
-    parts = given.split(",")
-    if len(parts) not in (3, 4) or not all(part.strip().isdecimal() for part in parts) or not int(parts[2]):
-        raise UsageValueError(f"--schedule {given} is not WAIT,WARMUP,ACTIVE[,REPEAT]; 1,1,3 records steps 2 to 4")
-    wait, warmup, active, repeat = (*map(int, parts), 0)[:4]
-    return wait, warmup, active, repeat
-
-
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:
     """Open the recording, write it in the format asked for, and tell what happened, on stderr."""
     raw = Path(settings.path)
@@ -90,7 +80,9 @@ def _nothing(settings: Settings) -> str:
 
 def _tell(result: _Result, quiet: bool, as_json: bool) -> None:
     if as_json:
-        print(_output.to_json({**asdict(result), "ended": asdict(result.ended)}), file=sys.stderr)
+        from eventide.report import plain
+
+        print(json.dumps(plain(result), indent=2), file=sys.stderr)
         return
     if result.problem:
         print(f"eventide: {result.problem}", file=sys.stderr)

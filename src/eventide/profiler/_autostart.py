@@ -32,6 +32,7 @@ class Recording:
 
             self._recorder = Recorder(self._settings["path"], ring=self._settings["ring"], stacks=True)
             self._recorder.start()
+            atexit.unregister(self._recorder.close)  # ours comes later: see start()
         if self._settings["sample_ms"]:
             from eventide import _native
 

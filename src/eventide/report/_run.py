@@ -72,7 +72,7 @@ def _functions(found: Samples) -> Fitted:
         for row in found.rows[:_FUNCTIONS]
         if row.innermost
     ]
-    return Fitted((f"{found.count:,} sampled stacks", "most at", "innermost", "within"), cells, 2)
+    return Fitted((f"{found.count:,} samples that ran", "most at", "innermost", "within"), cells, 2)
 
 
 def _streams(found: Summary) -> Fitted:

@@ -22,10 +22,11 @@ def _step_aside() -> str:
 
 def _chain() -> None:
     """Run the sitecustomize that this one stands in front of, if there is one."""
-    sys.modules.pop("sitecustomize", None)
+    this = sys.modules.pop("sitecustomize")
     try:
         importlib.import_module("sitecustomize")
     except ModuleNotFoundError as error:
+        sys.modules["sitecustomize"] = this
         if error.name != "sitecustomize":
             raise
 
