@@ -7,11 +7,14 @@ Buffer, empty, work, host_access          memory, and who touches it         eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+sanitize, sanitizer                       is this program right?             eventide.sanitizer
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
+span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from eventide import errors, hooks
@@ -45,12 +48,14 @@ from eventide.runtime import (
     synchronize,
     work,
 )
+from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling
+    from eventide import adapters, compiling, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace, open_trace
+    from eventide.sanitizer import sanitize
+    from eventide.store import Recorder, Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -68,6 +73,7 @@ __all__ = [
     "Future",
     "InternalError",
     "PoolStats",
+    "Recorder",
     "SanitizerError",
     "Stream",
     "StreamError",
@@ -79,6 +85,7 @@ __all__ = [
     "Work",
     "adapters",
     "compiling",
+    "counter",
     "current_stream",
     "default_stream",
     "devices",
@@ -86,8 +93,12 @@ __all__ = [
     "errors",
     "hooks",
     "host_access",
+    "instant",
     "open_trace",
+    "sanitize",
+    "sanitizer",
     "set_stream",
+    "span",
     "synchronize",
     "work",
 ]
@@ -99,8 +110,11 @@ _ON_USE = {
     "adapters": "adapters",
     "compiling": "compiling",
     "Future": "runtime",
+    "Recorder": "store",
     "Trace": "store",
     "open_trace": "store",
+    "sanitize": "sanitizer",
+    "sanitizer": "sanitizer",
 }
 
 
@@ -112,3 +126,9 @@ def __getattr__(name: str) -> Any:
 
     room = import_module(f"eventide.{_ON_USE[name]}")
     return room if _ON_USE[name] == name else getattr(room, name)
+
+
+if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:
+    from eventide.sanitizer import _at_exit
+
+    _at_exit.install(os.environ["EVENTIDE_SANITIZE"])
