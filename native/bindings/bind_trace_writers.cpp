@@ -1,4 +1,5 @@
 // The encoders of trace files: Arrow's buffers in, pieces of the file out.
+#include "../core/chrome_writer.hpp"
 #include "../core/lanes.hpp"
 #include "../core/pftrace_writer.hpp"
 #include "bind.hpp"
@@ -95,6 +96,37 @@ int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict ta
     return trace::write_pftrace(in, lanes, sink);
 }
 
+int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
+                     int64_t base, bool first) {
+    trace::ChromeInput in;
+    in.spans = spans_of(dict_of(tables, "spans"));
+    in.instants = instants_of(dict_of(tables, "instants"));
+    in.counters = counters_of(dict_of(tables, "counters"));
+    in.edges = edges_of(dict_of(tables, "edges"));
+    in.names = texts(names["names"]);
+    in.categories = texts(names["categories"]);
+    in.outcomes = texts(names["outcomes"]);
+    in.places = texts(names["places"]);
+    in.arrows = texts(names["arrows"]);
+    in.own = texts(names["own"]);
+    in.series = texts(names["series"]);
+    in.arrow = Columns(dict_of(tables, "edges"), "from_time").get<int32_t>("arrow");
+    in.own_category = Columns(dict_of(tables, "spans"), "start").get<int32_t>("own_category");
+    Columns places(layout, "pid");
+    if (places.rows() != int64_t(lanes.track.size())) throw Error(ErrorKind::value, "each lane needs a pid and a tid");
+    in.pid = places.get<int64_t>("pid");
+    in.tid = places.get<int64_t>("tid");
+    in.stream = places.get<int64_t>("stream");
+    in.device = places.get<int64_t>("device");
+    Columns series(dict_of(tables, "series"), "pid");
+    if (series.rows() != in.series.count) throw Error(ErrorKind::value, "each series needs a pid");
+    in.series_pid = series.get<int64_t>("pid");
+    in.base = base;
+    PythonSink sink(std::move(write));
+    nb::gil_scoped_release release;
+    return trace::write_chrome(in, lanes, first, sink);
+}
+
 }  // namespace
 
 void bind_trace_writers(nb::module_& m) {
@@ -130,6 +162,12 @@ void bind_trace_writers(nb::module_& m) {
                   "tables: dict[str, dict[str, typing.Any]], names: dict[str, typing.Any], base: int, "
                   "first_track: int) -> int"),
           "Writes track events through `write`; returns how many edges became arrows.");
+    m.def("write_chrome", write_chrome, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
+          nb::arg("layout"), nb::arg("base"), nb::arg("first"),
+          nb::sig("def write_chrome(write: collections.abc.Callable[[bytes], object], lanes: Lanes, "
+                  "tables: dict[str, dict[str, typing.Any]], names: dict[str, typing.Any], "
+                  "layout: dict[str, typing.Any], base: int, first: bool) -> int"),
+          "Writes Chrome's events through `write`; returns how many edges became arrows.");
 }
 
 }  // namespace eventide::python

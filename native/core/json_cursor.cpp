@@ -91,7 +91,10 @@ void quote(std::string& out, std::string_view text) {
         while (at < end && plain[*at]) ++at;
         out.append(reinterpret_cast<const char*>(run), size_t(at - run));
         if (at == end) break;
-        if (*at < 0x80) {
+        if (*at == '\\' && at + 1 == end) {
+            out += "\\u005c";  // Perfetto takes a quote behind two backslashes for one that is escaped
+            ++at;
+        } else if (*at < 0x80) {
             quote_special(out, *at++);
         } else if (const size_t n = sequence(at, end)) {
             out.append(reinterpret_cast<const char*>(at), n);
@@ -147,23 +150,53 @@ bool Cursor::string(std::string& out) {
     if (!take('"')) return false;
     while (at_ < end_) {
         const char* const run = at_;
-        while (at_ < end_ && *at_ != '"' && *at_ != '\\') ++at_;
+        while (at_ < end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) ++at_;
         out.append(run, size_t(at_ - run));
-        if (at_ == end_) return false;
+        if (at_ == end_ || static_cast<unsigned char>(*at_) < 0x20) return false;
         if (*at_++ == '"') return true;
         if (!escape(out)) return false;
     }
     return false;
 }
 
+bool Cursor::digits() {
+    const char* const begin = at_;
+    while (at_ < end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ > begin;
+}
+
 std::string_view Cursor::number() {
     peek();
     const char* const begin = at_;
     if (at_ < end_ && *at_ == '-') ++at_;
-    if (word("NaN") || word("Infinity")) return {begin, size_t(at_ - begin)};
-    constexpr std::string_view digits = "0123456789+-.eE";
-    while (at_ < end_ && digits.find(*at_) != digits.npos) ++at_;
+    if (word("NaN") || word("Infinity")) {
+        no_number_ = true;
+        return {begin, size_t(at_ - begin)};
+    }
+    const bool zero = at_ < end_ && *at_ == '0';
+    const char* const whole = at_;
+    if (!digits() || (zero && at_ - whole > 1)) return {};
+    if (at_ < end_ && *at_ == '.') {
+        ++at_;
+        if (!digits()) return {};
+    }
+    if (at_ < end_ && (*at_ | 32) == 'e') {
+        ++at_;
+        if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+        if (!digits()) return {};
+    }
     return {begin, size_t(at_ - begin)};
+}
+
+bool Cursor::pass_string() {
+    if (!take('"')) return false;
+    std::string ignored;
+    while (at_ < end_) {
+        const auto c = static_cast<unsigned char>(*at_++);
+        if (c == '"') return true;
+        if (c < 0x20 || (c == '\\' && !escape(ignored))) return false;
+    }
+    return false;
 }
 
 std::string_view Cursor::skip(int depth) {
@@ -171,17 +204,13 @@ std::string_view Cursor::skip(int depth) {
     const char* const begin = at_;
     const auto text = [&] { return std::string_view(begin, size_t(at_ - begin)); };
     if (depth > deepest) return {};
-    if (c == '"') {
-        std::string ignored;
-        return string(ignored) ? text() : std::string_view();
-    }
+    if (c == '"') return pass_string() ? text() : std::string_view();
     if (c == '{' || c == '[') {
         const char close = c == '{' ? '}' : ']';
         ++at_;
         if (take(close)) return text();
         do {
-            std::string ignored;
-            if (c == '{' && (!string(ignored) || !take(':'))) return {};
+            if (c == '{' && (!pass_string() || !take(':'))) return {};
             if (skip(depth + 1).empty()) return {};
         } while (take(','));
         return take(close) ? text() : std::string_view();

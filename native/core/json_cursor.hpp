@@ -32,13 +32,18 @@ class Cursor {
     std::string_view number();
     // Passes over any value; gives its text, or nothing.
     std::string_view skip(int depth = 0);
+    // Whether a number was NaN or infinite, which Python writes and JSON does not have.
+    bool met_no_number() const { return no_number_; }
 
   private:
+    bool pass_string();
+    bool digits();
     bool escape(std::string& out);
     bool hex4(unsigned& out);
 
     const char* at_;
     const char* end_;
+    bool no_number_ = false;
 };
 
 // Appends the text as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD.

@@ -7,11 +7,13 @@ Buffer, empty, work, host_access          memory, and who touches it         eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+sanitize, sanitizer                       is this program right?             eventide.sanitizer
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from eventide import errors, hooks
@@ -47,9 +49,10 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling
+    from eventide import adapters, compiling, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
+    from eventide.sanitizer import sanitize
     from eventide.store import Trace, open_trace
 
 __version__ = "0.1.0"
@@ -87,6 +90,8 @@ __all__ = [
     "hooks",
     "host_access",
     "open_trace",
+    "sanitize",
+    "sanitizer",
     "set_stream",
     "synchronize",
     "work",
@@ -101,6 +106,8 @@ _ON_USE = {
     "Future": "runtime",
     "Trace": "store",
     "open_trace": "store",
+    "sanitize": "sanitizer",
+    "sanitizer": "sanitizer",
 }
 
 
@@ -112,3 +119,9 @@ def __getattr__(name: str) -> Any:
 
     room = import_module(f"eventide.{_ON_USE[name]}")
     return room if _ON_USE[name] == name else getattr(room, name)
+
+
+if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:
+    from eventide.sanitizer import _at_exit
+
+    _at_exit.install(os.environ["EVENTIDE_SANITIZE"])

@@ -85,5 +85,5 @@ def counters(processor: Any) -> list[tuple[str, int, float]]:
     return sorted((row["name"], row["ts"], row["value"]) for row in rows)
 
 
-def expected_counters(trace: et.Trace, base: int = 0) -> list[tuple[str, int, float]]:
-    return sorted((row["name"], row["time"] - base, row["value"]) for row in trace.counters.to_pylist())
+def expected_counters(trace: et.Trace, base: int = 0, suffix: str = "") -> list[tuple[str, int, float]]:
+    return sorted((row["name"] + suffix, row["time"] - base, row["value"]) for row in trace.counters.to_pylist())

@@ -19,6 +19,7 @@ import pyarrow as pa
 from eventide._native import ChromeDocument
 from eventide.errors import TraceFormatError
 from eventide.store import _kineto_metadata as metadata
+from eventide.store._chrome_own import is_own, restore
 from eventide.store._kineto_categories import KNOWN, NUMBER, STEP, WORDS, categorize
 from eventide.store._kineto_columns import NONE, Ids, Ints, Strings, integers, texts, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, add_waits, find_callers
@@ -116,7 +117,9 @@ def _build(columns: dict[str, Any], account: dict[str, Any], how: str, broken: s
     tables["tracks"] = tracks.columns(about.rank)
     tables["stacks"] = {"frames": stacks}
     recorded = {name: len(next(iter(table.values()))) for name, table in tables.items()}
-    return Trace(tables, metadata.describe(about, account, how, {"recorded": recorded, "untied": loose}, broken))
+    trace = Trace(tables, metadata.describe(about, account, how, {"recorded": recorded, "untied": loose}, broken))
+    own = about.rest.get("eventide")
+    return restore(trace, own) if is_own(own) else trace
 
 
 def _filled(spans: dict[str, Any], name: str) -> Ints:

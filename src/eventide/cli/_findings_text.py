@@ -1,0 +1,30 @@
+"""Findings on a terminal: the sanitizer's lines with their styles, wrapped under their own indentation."""
+
+from rich.console import Console
+from rich.text import Text
+
+from eventide.sanitizer import Findings, lines
+
+
+def show_findings(findings: Findings, console: Console) -> None:
+    """Print all of it, within the console's width."""
+    for pieces in lines(findings):
+        text = Text()
+        for style, piece in pieces:
+            text.append(piece, style)
+        print_hanging(text, console)
+
+
+def print_hanging(text: Text, console: Console) -> None:
+    """Print one line; where it is too long, it goes on below its own beginning."""
+    plain = text.plain
+    indent = len(plain) - len(plain.lstrip())
+    label = 11 if indent == 3 else indent + (3 if plain[:1].isdigit() else 0)  # "   second  ": behind the label
+    if len(plain) <= console.width or console.width < 40:
+        console.print(text, soft_wrap=True)
+        return
+    first, *rest = text.wrap(console, console.width - label)
+    # The first line may use the room of the label as well: wrap once more with what is left.
+    console.print(first, soft_wrap=True)
+    for line in rest:
+        console.print(Text(" " * label) + line, soft_wrap=True)
