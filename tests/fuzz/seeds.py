@@ -17,19 +17,22 @@ _KERNEL = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts":
 _WAIT = {"wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 4, "wait_on_cuda_event_id": 1, "correlation": 5}
 _MEMORY = {"Addr": 1, "Bytes": 8, "Total Allocated": 8, "Total Reserved": 9, "Device Type": 1, "Device Id": 0}
 
+_FLOW = {"id": 3, "cat": "ac2g", "name": "ac2g", "bp": "e", **_PLACE}
+_REQUEST = {"id": "0x1", "cat": "net", "name": "r", **_PLACE}
+
 EVENTS: dict[str, list[dict[str, Any]]] = {
-    "launch": [{**_CALL, "args": {"correlation": 4}}, {**_KERNEL, "args": {"correlation": 4, "stream": 7, "device": 0}}],
+    "launch": [{**_CALL, "args": {"correlation": 4}}, {**_KERNEL, "args": {"correlation": 4, "stream": 7}}],
     "wait": [{**_KERNEL, "cat": "cuda_sync", "name": "Stream Wait Event", "args": _WAIT}],
     "sync": [{**_KERNEL, "cat": "cuda_sync", "name": "Context Sync", "args": {"stream": -1, "correlation": 6}}],
-    "begin": [{"ph": "B", "name": "a", "ts": 1, **_PLACE, "args": {"x": 1}}, {"ph": "E", "ts": "2", **_PLACE, "args": {}}],
-    "async": [{"ph": phase, "id": "0x1", "cat": "net", "name": "r", "ts": n, **_PLACE} for n, phase in enumerate("bnbee")],
-    "flow": [{"ph": phase, "id": 3, "cat": "ac2g", "name": "ac2g", "bp": "e", "ts": n, **_PLACE} for n, phase in enumerate("stf")],
+    "begin": [{"ph": "B", "name": "a", "ts": 1, **_PLACE, "args": {"x": 1}}, {"ph": "E", "ts": "2", **_PLACE}],
+    "async": [{"ph": phase, "ts": n, **_REQUEST} for n, phase in enumerate("bnbee")],
+    "flow": [{"ph": phase, "ts": n, **_FLOW} for n, phase in enumerate("stf")],
     "counter": [{"ph": "C", "name": "c", "ts": 3, "pid": "GPU 0", "args": {"value": -1.25e-2, "cats": 3}}],
     "instant": [{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 1, **_PLACE, "args": _MEMORY}],
     "names": [{"ph": "M", "name": "thread_name", "pid": 0, "tid": "stream 7", "args": {"name": "stream 7"}}],
     "stack": [{**_CALL, "args": {"Call stack": "a.py(3): f;b.py(4): g", "x": [[{"y": None}], True]}}],
     "text": [{**_CALL, "name": 'é😀"\\\n\u2028', "args": {"\ud83d": "\ude00", "big": 2**70, "e": 1e300}}],
-}  # fmt: skip
+}
 
 
 def documents() -> dict[str, bytes]:
