@@ -80,7 +80,7 @@ stress: $(TESTING)  ## For the night: property tests with ten times the examples
 	$(call native_tests,thread,thread,--repeat until-fail:20)
 
 sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracle on 20,000 random programs
-	EVENTIDE_SANITIZER_SEED=$${SEED:-$$RANDOM0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
+	EVENTIDE_SANITIZER_SEED=$${SEED:-$${RANDOM}0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
 	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
 
 # Seconds for each of the two targets; libFuzzer's needs clang++ (Debian: clang), and what they find lands in build/fuzz.
