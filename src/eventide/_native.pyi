@@ -578,6 +578,19 @@ def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[st
     Writes Chrome's events through `write`; returns how many edges became arrows.
     """
 
+class PftraceReader:
+    """Reads Perfetto's track events."""
+
+    def __init__(self) -> None: ...
+
+    def feed(self, data: bytes, at: int) -> tuple[int, bytes]:
+        """
+        Reads packets from `at` on; returns where it stopped, and the compressed packets that come next.
+        """
+
+    def finish(self) -> dict[str, Any]:
+        """Pairs begins with ends and returns everything."""
+
 class ChromeDocument:
     """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 

@@ -8,6 +8,7 @@ memory         the curve, its peak, who held it                       _memory, _
 compiles       what was compiled, how often                           _compile
 samples        where the sampled Python stacks were                    _samples
 critical_path  what the end of the trace was waiting for              _critical_path, _path_*
+lint           what is odd about the recording itself                  _lint, _overlaps
 compare        what explains the difference of two traces             _compare
 View           the trace as arrays; answers about one trace share it  _view, _hosts, _launches, _blocking, _steps
                intervals, and who is innermost on a thread            _intervals, _nesting
@@ -19,6 +20,7 @@ from eventide.analysis._compile import Compile, CompileRow, compiles
 from eventide.analysis._critical_path import KINDS, CriticalPath, PathRow, critical_path
 from eventide.analysis._idle import Idle, Lane, idle
 from eventide.analysis._idle_rows import CAUSES, Gap
+from eventide.analysis._lint import Lint, LintFinding, lint
 from eventide.analysis._memory import DeviceMemory, Holder, Memory, memory
 from eventide.analysis._path_slack import Next
 from eventide.analysis._samples import SampleRow, Samples, samples
@@ -42,6 +44,8 @@ __all__ = [
     "Holder",
     "Idle",
     "Lane",
+    "Lint",
+    "LintFinding",
     "Memory",
     "NameRow",
     "Next",
@@ -63,6 +67,7 @@ __all__ = [
     "compiles",
     "critical_path",
     "idle",
+    "lint",
     "memory",
     "samples",
     "steps_of",

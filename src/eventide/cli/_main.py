@@ -17,6 +17,7 @@ from eventide.cli import (
     _command_conformance,
     _command_demo,
     _command_devices,
+    _command_lint,
     _command_report,
     _command_run,
 )
@@ -31,6 +32,7 @@ COMMANDS = (
     _command_devices,
     _command_conformance,
     _command_answers,
+    _command_lint,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and

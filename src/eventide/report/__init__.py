@@ -20,6 +20,7 @@ from eventide.report._answers import (
 from eventide.report._comparison import render_comparison
 from eventide.report._findings import Finding, findings, unknowns
 from eventide.report._gather import QUESTIONS, Report, gather
+from eventide.report._lint import render_lint
 from eventide.report._plain import plain
 from eventide.report._run import RunSummary, run_summary, show_run
 from eventide.report._text import render_report
@@ -36,6 +37,7 @@ __all__ = [
     "render_comparison",
     "render_compile",
     "render_idle",
+    "render_lint",
     "render_memory",
     "render_path",
     "render_report",
