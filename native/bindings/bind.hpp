@@ -9,8 +9,14 @@ void bind_types(nanobind::module_& m);
 void bind_hooks(nanobind::module_& m);
 void bind_hook_record(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
+void bind_clock(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process(nanobind::module_& m);
+void bind_sanitizer(nanobind::module_& m);
+void bind_trace_writers(nanobind::module_& m);
+void bind_chrome(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
+void bind_recorder(nanobind::module_& m);
+void bind_trace_reader(nanobind::module_& m);
 
 }  // namespace eventide::python

@@ -32,6 +32,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         raise(ErrorKind::usage, "this Buffer was freed; its memory may belong to somebody else now");
         return -1;
     }
+    if (!b->memory->host_visible) {
+        PyErr_Format(PyExc_BufferError,
+                     "the host cannot see memory of %s (no 'host_visible'); copy it to a host array with Stream.copy",
+                     devices::name(b->memory->device).c_str());
+        return -1;
+    }
     if (PyBuffer_FillInfo(view, self, b->memory->data, Py_ssize_t(b->memory->bytes), 0, flags) < 0) return -1;
     ++b->exports;
     return 0;

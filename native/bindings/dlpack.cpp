@@ -48,8 +48,12 @@ struct Export {
 template <class M>
 void destroy(M* managed) {
     auto* e = static_cast<Export<M>*>(managed->context);
-    drop_later(e->owner);
+    PyObject* owner = e->owner;
     delete e;
+    if (PyGILState_Check())
+        Py_DECREF(owner);  // who dropped the array may free the Buffer next
+    else
+        drop_later(owner);
 }
 
 // A capsule that nobody consumed still has its name.

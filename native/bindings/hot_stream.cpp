@@ -15,9 +15,10 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     const char *type, *name;
     int index, priority;
     unsigned max_pending;
-    static const char* keywords[] = {"device_type", "index", "priority", "max_pending", "name", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs", const_cast<char**>(keywords), &type, &index, &priority,
-                                     &max_pending, &name))
+    PyObject* existing = nullptr;
+    static const char* keywords[] = {"device_type", "index", "priority", "max_pending", "name", "existing", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs|O", const_cast<char**>(keywords), &type, &index, &priority,
+                                     &max_pending, &name, &existing))
         return -1;
     if (stream_core(self)) {
         raise(ErrorKind::usage, "%s is made already; make another Stream instead",
@@ -28,7 +29,7 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     guarded([&]() -> PyObject* {
         Device* device = devices::find(type);
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
-        Ref<Stream> core = Stream::open(*device, {int16_t(index), priority, max_pending, name});
+        Ref<Stream> core = Stream::open(*device, {int16_t(index), priority, max_pending, name, existing});
         core->handle = self;
         ((PyStream*)self)->core = core.detach();
         return nullptr;
@@ -203,6 +204,12 @@ PyObject* g_closed(PyObject* self, void*) {
 PyObject* g_native_handle(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyLong_FromUnsignedLongLong(s.native_handle()); });
 }
+PyObject* g_device_stream(PyObject* self, void*) {
+    return property(self, [](Stream& s) {
+        auto* object = (PyObject*)s.host_object();
+        return Py_NewRef(object ? object : Py_None);
+    });
+}
 PyObject* g_device_type(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyUnicode_FromString(s.device.type().c_str()); });
 }
@@ -251,6 +258,7 @@ PyGetSetDef getset[] = {
     {"native_handle", g_native_handle, nullptr, "The driver's own handle, or 0.", nullptr},
     {"device_type", g_device_type, nullptr, "The type of its device, such as 'cpu'.", nullptr},
     {"device_index", g_device_index, nullptr, "The index of its device within the type.", nullptr},
+    {"_device_stream", g_device_stream, nullptr, "The stream as its DeviceBackend knows it, or None.", nullptr},
     {"_markers_allocated", g_markers, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

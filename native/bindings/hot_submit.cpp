@@ -11,7 +11,7 @@ namespace eventide::python {
 namespace {
 
 PyTypeObject* work_class = nullptr;
-PyObject *s_fn, *s_name, *s_qualname, *s_accesses;
+PyObject *s_fn, *s_name, *s_qualname, *s_accesses, *s_copy;
 
 // Blocks while the stream is full. False with an exception set.
 bool wait_for_room(Stream& stream) {
@@ -34,13 +34,13 @@ bool wait_for_room(Stream& stream) {
 }
 
 // Queues the work, or disposes of it. Returns its position; 0 with an exception set.
-uint64_t queue(Stream& stream, Work* work, Future* future) {
+uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* told = nullptr) {
     for (;;) {
         uint64_t position = 0;
         guarded([&]() -> PyObject* {
             stream.check_usable();
             Ref<Marker> behind;
-            position = stream.try_submit(*work, &behind);
+            position = stream.try_submit(*work, &behind, told);
             if (behind) future_watch(future, std::move(behind));
             return nullptr;
         });
@@ -76,9 +76,16 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
     Py_DECREF(both);
 }
 
+// When the work is being submitted, if anybody will ask: the worker may run it before the hook fires.
+int64_t submission_time() {
+    return hub::listening(Hook::work_submission) ? now_ns() : 0;
+}
+
 // False if a listener raised KeyboardInterrupt or SystemExit.
-bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
-    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .stream = stream.id, .work = work};
+bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
+    r.stream = stream.id;
+    r.work = work;
     r.name = s.name;
     r.accesses_known = s.known;
     r.reads = s.reads.data();
@@ -87,6 +94,48 @@ bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
     r.write_count = uint32_t(s.writes.size());
     hub::fire(r);
     return !PyErr_Occurred();
+}
+
+// Tells the hook about a Python call: after the act, on immediate devices between fn and the marker that ends it.
+class TellSubmission final : public Submitted {
+  public:
+    TellSubmission(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
+                   PyObject* kwnames)
+        : stream_(stream), work_(work), given_(given), args_(args), nargs_(nargs), kwnames_(kwnames) {}
+
+    void now() override {
+        told_ = true;
+        if (!hub::listening(Hook::work_submission)) return;
+        Submission s{name_of_callable(given_), {}, {}, false};
+        if (Py_TYPE(given_) == work_class) add_accesses(s, given_, args_, nargs_, kwnames_);
+        if (tell_submission(stream_, work_, time_, s)) return;
+        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+    }
+    // False with what a listener raised.
+    bool finish() {
+        if (!told_) now();
+        if (kind_) PyErr_Restore(kind_, value_, trace_);
+        return !PyErr_Occurred();
+    }
+
+  private:
+    Stream& stream_;
+    const uint64_t work_;
+    const int64_t time_ = submission_time();
+    PyObject* const given_;
+    PyObject* const* const args_;
+    const Py_ssize_t nargs_;
+    PyObject* const kwnames_;
+    PyObject *kind_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+    bool told_ = false;
+};
+
+// Ctrl-C inside work that runs inside submit is the caller's too: raises it.
+bool was_interrupted(const Future* future) {
+    auto* failure = dynamic_cast<const PythonFailure*>(future->failure);
+    if (!failure || !PyErr_GivenExceptionMatches(failure->exception, PyExc_KeyboardInterrupt)) return false;
+    PyErr_SetObject((PyObject*)Py_TYPE(failure->exception), failure->exception);
+    return true;
 }
 
 // Queues native work for a new Future and tells the hook.
@@ -98,9 +147,10 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
+    const int64_t time = submission_time();
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
-    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, s))) Py_CLEAR(future);
+    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
     return (PyObject*)future;
 }
 
@@ -127,6 +177,7 @@ void set_work_class(PyObject* type) {
     s_name = PyUnicode_InternFromString("name");
     s_qualname = PyUnicode_InternFromString("__qualname__");
     s_accesses = PyUnicode_InternFromString("_accesses");
+    s_copy = PyUnicode_InternFromString("_copy_by_device");
 }
 
 PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -150,17 +201,14 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     }
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, *stream, 0, id);
-    const uint64_t position = queue(*stream, work, future);
+    TellSubmission told(*stream, id, given, args + 1, nargs - 1, kwnames);
+    const uint64_t position = queue(*stream, work, future, stream->immediate() ? &told : nullptr);
     if (!position) {
         Py_DECREF((PyObject*)future);
         return nullptr;
     }
     future->position = position;
-    if (hub::listening(Hook::work_submission)) {
-        Submission s{name_of_callable(given), {}, {}, false};
-        if (Py_TYPE(given) == work_class) add_accesses(s, given, args + 1, nargs - 1, kwnames);
-        if (!tell_submission(*stream, id, s)) Py_CLEAR(future);
-    }
+    if (!told.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
     return (PyObject*)future;
 }
 
@@ -187,6 +235,7 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     PyObject* ends[2] = {};
     if (!stream || !parse_arguments("copy", names, ends, 2, args, nargs, kwnames)) return nullptr;
     if (!ends[0] || !ends[1]) return raise(ErrorKind::type, "copy() needs dst and src");
+    if (stream->immediate()) return PyObject_CallMethodObjArgs(self, s_copy, ends[0], ends[1], nullptr);
     PyObject* views = PyTuple_New(2);  // keeps both exported until the copy is over
     if (!views) return nullptr;
     for (int i = 0; i < 2; ++i) {

@@ -28,7 +28,13 @@ NB_MODULE(_native, m) {
     python::bind_hook_record(m);
     python::bind_hooks(m);
     python::bind_devices(m);
+    python::bind_clock(m);
     python::bind_memory(m);
     python::bind_process(m);
+    python::bind_sanitizer(m);
+    python::bind_trace_writers(m);
+    python::bind_chrome(m);
     python::bind_stacks(m);
+    python::bind_recorder(m);
+    python::bind_trace_reader(m);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "../core/clock.hpp"
 #include "../core/device.hpp"
 #include "../core/stream.hpp"
 #include "python_stream.hpp"
@@ -37,6 +38,12 @@ class PythonDevice final : public Device {
               get("count"),
               get("capabilities"),
               get("name"),
+              get("read_clock"),
+              get("native_handle"),
+              get("adopt_stream"),
+              false,
+              false,
+              false,
               false,
               false,
               false,
@@ -45,6 +52,9 @@ class PythonDevice final : public Device {
         m_.releases = overrides("release");
         m_.allocates = overrides("allocate");
         m_.joins = overrides("join");
+        m_.reads_clock = overrides("read_clock");
+        m_.tells_time = overrides("now");
+        m_.has_handles = overrides("native_handle");
     }
 
     std::string type() const override { return type_; }
@@ -78,12 +88,16 @@ class PythonDevice final : public Device {
         Call call;
         PyObject* index = PyLong_FromLong(stream.options.index);
         PyObject* priority = PyLong_FromLong(stream.options.priority);
-        PyObject* handle = call(m_.open_stream, {index, priority});
+        auto* existing = (PyObject*)stream.options.existing;
+        PyObject* handle =
+            existing ? call(m_.adopt_stream, {index, existing}) : call(m_.open_stream, {index, priority});
         std::string error = handle ? "" : take_error();
         Py_XDECREF(index);
         Py_XDECREF(priority);
         call.end();
-        if (!handle) throw Error(ErrorKind::device, "open_stream() of device '" + type_ + "' raised " + error);
+        const char* method = existing ? "adopt_stream" : "open_stream";
+        if (!handle)
+            throw Error(ErrorKind::device, std::string(method) + "() of device '" + type_ + "' raised " + error);
         return make_python_stream(stream, m_, type_, handle);
     }
 
@@ -110,6 +124,31 @@ class PythonDevice final : public Device {
         if (!r) PyErr_WriteUnraisable(m_.free);
         Py_XDECREF(r);
         call.end();
+    }
+
+    bool read_clock(int index, ClockSample& s) override {
+        if (!m_.reads_clock && !m_.tells_time) return false;
+        Call call;
+        PyObject* i = PyLong_FromLong(index);
+        s.before = now_ns();
+        PyObject* r = call(m_.reads_clock ? m_.read_clock : m_.now, {i});
+        s.after = now_ns();
+        bool ok = r && r != Py_None;
+        long long before, device, after;
+        if (ok && !m_.reads_clock) {
+            s.device = PyLong_AsLongLong(r);
+        } else if (ok &&
+                   PyArg_ParseTuple(r, "LLL;read_clock() gives (before, device, after)", &before, &device, &after)) {
+            s = {before, device, after};
+        }
+        if (PyErr_Occurred()) {
+            ok = false;
+            PyErr_WriteUnraisable(m_.reads_clock ? m_.read_clock : m_.now);
+        }
+        Py_XDECREF(r);
+        Py_XDECREF(i);
+        call.end();
+        return ok;
     }
 
   private:
@@ -165,10 +204,7 @@ Capabilities PythonDevice::capabilities(int index) const {
 
 void register_python_device(const std::string& type, PyObject* backend) {
     auto device = std::make_unique<PythonDevice>(type, backend);
-    if (!device->capabilities(0).deferred)
-        throw Error(
-            ErrorKind::device,
-            "device '" + type + "' is not deferred: devices that run work inside submit cannot be registered yet");
+    (void)device->capabilities(0);  // one that cannot say what it can do is refused now
     devices::add(std::move(device));
 }
 

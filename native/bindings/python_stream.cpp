@@ -89,10 +89,13 @@ class PythonStream final : public DeviceStream {
 
     void wait(Marker& marker, uint64_t) override {
         Call call;
-        if (marker.stream().device_id.type == stream_.device_id.type)
-            finish(call, "wait", call(m_.wait, {handle_, (PyObject*)marker.handle}));
-        else
-            bridge(call, marker);
+        if (marker.stream().device_id.type != stream_.device_id.type) return bridge(call, marker);
+        PyObject* r = call(m_.wait, {handle_, (PyObject*)marker.handle});
+        if (r == Py_NotImplemented) {  // two drivers under one name: they do not know each other's markers
+            Py_DECREF(r);
+            return bridge(call, marker);
+        }
+        finish(call, "wait", r);
     }
 
     void flush() override {
@@ -182,6 +185,18 @@ class PythonStream final : public DeviceStream {
             drop_later((PyObject*)w);
         }
     }
+
+    uint64_t native_handle() const override {
+        if (!m_.has_handles) return 0;
+        Call call;
+        PyObject* r = call(m_.native_handle, {handle_});
+        const uint64_t value = r ? PyLong_AsUnsignedLongLong(r) : 0;
+        if (PyErr_Occurred()) PyErr_WriteUnraisable(m_.native_handle);
+        Py_XDECREF(r);
+        call.end();
+        return value;
+    }
+    void* host_object() const override { return handle_; }
 
     void finish() override {
         Call call;

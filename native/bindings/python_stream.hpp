@@ -12,8 +12,9 @@ namespace eventide::python {
 // The bound methods of a backend, for the life of the process.
 struct Methods {
     PyObject *open_stream, *close_stream, *submit, *make_marker, *wait, *flush, *poll, *error, *join, *completed_at,
-        *release, *gate, *open, *allocate, *free, *now, *count, *capabilities, *name;
-    bool flushes, releases, allocates, joins;
+        *release, *gate, *open, *allocate, *free, *now, *count, *capabilities, *name, *read_clock, *native_handle,
+        *adopt_stream;
+    bool flushes, releases, allocates, joins, reads_clock, tells_time, has_handles;
 };
 
 // The current exception as a text; cleared.

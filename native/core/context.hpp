@@ -9,8 +9,10 @@ namespace eventide {
 class Stream;
 
 struct ThreadContext {
-    Stream* running = nullptr;   // the stream whose work this thread runs now
+    Stream* running = nullptr;   // the stream whose work this thread runs now: the current one
     uint64_t position = 0;       // and the position of that work in it
+    Stream* held = nullptr;      // the stream that cannot go on while this thread blocks: that of deferred work
+    uint64_t held_position = 0;  // and the position of that work in it
     const char* name = nullptr;  // what the host language should call this thread, or nothing
     bool core_thread = false;    // one of ours: it keeps what the bindings attach to it
     bool defers_wakes = false;   // see wake.hpp

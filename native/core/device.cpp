@@ -4,9 +4,38 @@
 #include <atomic>
 #include <mutex>
 
+#include "clock.hpp"
 #include "cpu.hpp"
 #include "error.hpp"
 #include "streams.hpp"
+
+namespace eventide {
+
+ClockModel* Device::clock(int index) {
+    {
+        std::lock_guard lock(clocks_lock_);
+        if (auto it = clocks_.find(index); it != clocks_.end()) return it->second.get();
+    }
+    const std::string name = capabilities(index).clock;
+    const bool measured = name != "CLOCK_MONOTONIC" && name != "virtual";
+    std::lock_guard lock(clocks_lock_);
+    auto& place = clocks_[index];
+    if (measured && !place) place = std::make_unique<ClockModel>();
+    return place.get();
+}
+
+void Device::sample_clock(int index, ClockModel& clock, int tries) {
+    clock.taking(now_ns());
+    ClockSample best;
+    for (int i = 0; i < tries; ++i) {
+        ClockSample s;
+        if (!read_clock(index, s)) break;
+        if (i == 0 || s.after - s.before < best.after - best.before) best = s;
+    }
+    if (best.after) clock.add(best);
+}
+
+}  // namespace eventide
 
 namespace eventide::devices {
 namespace {

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "clock_model.hpp"
 #include "hub.hpp"
 #include "marker.hpp"
 
@@ -27,7 +30,7 @@ struct Capabilities {
     bool priorities = false;             // Stream(priority=) makes a difference
     bool default_stream_blocks = false;  // the default stream orders all others
     bool heals = false;                  // a stream is usable again after an error was raised
-    std::string clock;                   // of marker times
+    std::string clock;                   // of marker times: "CLOCK_MONOTONIC", "virtual", or another that is measured
 };
 
 // One stream of a device, in one of two ways.
@@ -64,6 +67,8 @@ class DeviceStream {
     virtual void finish() = 0;
     // The driver's own handle, or 0.
     virtual uint64_t native_handle() const { return 0; }
+    // The stream as the host language's device knows it, or nullptr. Lives as long as this.
+    virtual void* host_object() const { return nullptr; }
 };
 
 class Device {
@@ -77,7 +82,18 @@ class Device {
     virtual void* allocate(int index, size_t bytes) = 0;  // nullptr: no memory
     virtual void free(int index, void* memory, size_t bytes) = 0;
 
+    // Reads the clock of its marker times between two readings of CLOCK_MONOTONIC. False: it cannot, now or ever.
+    virtual bool read_clock(int, ClockSample&) { return false; }
+    // How its clock relates to the trace's; nullptr where it is that clock, or where its time is not real.
+    ClockModel* clock(int index);
+    // Takes the tightest of several samples. Runs code of the device.
+    void sample_clock(int index, ClockModel& clock, int tries);
+
     int16_t number = -1;  // of the type in the registry
+
+  private:
+    std::mutex clocks_lock_;
+    std::map<int, std::unique_ptr<ClockModel>> clocks_;  // guarded by the lock; never removed
 };
 
 namespace devices {

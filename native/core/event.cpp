@@ -126,6 +126,8 @@ double Event::elapsed_ms(const Event& end) const {
         throw Error(ErrorKind::event, "Both events must be completed before calculating elapsed time: " +
                                           (a.marker->pending() ? *this : end).describe() +
                                           " is still pending; call event.synchronize() first");
+    // On one device its own clock says it best; across devices only the trace's clock can.
+    if (device() == end.device()) return double(b.marker->device_ns() - a.marker->device_ns()) * 1e-6;
     return double(b.marker->time_ns() - a.marker->time_ns()) * 1e-6;
 }
 

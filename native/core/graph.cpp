@@ -95,7 +95,7 @@ void Graph::after_fork_in_child() {
 }
 
 Blocking::Blocking(const char* verb, Stream& target, uint64_t position, const char* remedy)
-    : verb_(verb), remedy_(remedy), from_(thread_context.running) {
+    : verb_(verb), remedy_(remedy), from_(thread_context.held) {
     refuse_in_callback(verb);
     retarget(target, position);
 }
@@ -105,7 +105,7 @@ Blocking::~Blocking() {
 }
 
 void Blocking::retarget(Stream& target, uint64_t position) {
-    if (from_) Graph::block(*from_, thread_context.position, target, position, verb_, remedy_);
+    if (from_) Graph::block(*from_, thread_context.held_position, target, position, verb_, remedy_);
 }
 
 void refuse_in_callback(const char* verb) {

@@ -34,8 +34,9 @@ bool Marker::sleep(int64_t ns) {
     return state() != MarkerState::pending;
 }
 
-void Marker::complete(int64_t time_ns, Ref<Failure> failure) {
+void Marker::complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure) {
     time_ns_ = time_ns;
+    device_ns_ = device_ns;
     const MarkerState end = failure ? MarkerState::failed : MarkerState::done;
     failure_ = std::move(failure);
     const uint32_t before = word_.fetch_or(uint32_t(end), std::memory_order_acq_rel);
@@ -65,6 +66,7 @@ void Marker::release() noexcept {
     if (polled_) s->forget(*this);
     failure_ = {};
     inherited = {};
+    doom = {};
     s->return_marker(this);
 }
 
@@ -99,6 +101,7 @@ Marker* MarkerList::take(Stream& stream, uint64_t position, uint64_t event, bool
     m->polled_ = polled;
     m->handle = 0;
     m->work = nullptr;
+    m->starts = nullptr;
     return m;
 }
 

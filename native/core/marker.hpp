@@ -34,14 +34,15 @@ class Marker {
     bool sleep(int64_t ns);
 
     // Ends the marker, once. Wakes sleepers and hands callbacks to the notifier.
-    void complete(int64_t time_ns, Ref<Failure> failure);
+    void complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
 
     // Takes over the task and runs it on the notifier when the marker ends. Returns false, leaving the task to the
     // caller, if it has ended already.
     bool when_ended(Task* task);
 
     // After the end only.
-    int64_t time_ns() const noexcept { return time_ns_; }
+    int64_t time_ns() const noexcept { return time_ns_; }      // on the trace's clock
+    int64_t device_ns() const noexcept { return device_ns_; }  // on the device's own
     const Ref<Failure>& failure() const noexcept { return failure_; }
 
     Stream& stream() const noexcept { return *stream_; }
@@ -54,6 +55,8 @@ class Marker {
 
     uint64_t handle = 0;     // a polled device's own
     Work* work = nullptr;    // of a polled device: what this marker stands behind
+    Work* starts = nullptr;  // of an immediate device: the work in front of which it stands
+    Ref<Failure> doom;       // of an immediate device: an error before it that was known when it was made
     uint32_t syncs = 0;      // how many stream.synchronize calls wait on this marker
     Ref<Failure> inherited;  // error of the synchronize that healed the stream while this one was queued
 
@@ -69,6 +72,7 @@ class Marker {
     uint64_t position_ = 0;
     uint64_t event_ = 0;
     int64_t time_ns_ = 0;
+    int64_t device_ns_ = 0;
     Ref<Failure> failure_;
     Marker* next_ = nullptr;  // in a free list
     bool timing_ = false;

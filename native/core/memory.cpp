@@ -34,9 +34,10 @@ class Hold final : public Task {
 }  // namespace
 
 Ref<Memory> Memory::allocate(DeviceId device, size_t bytes) {
-    void* data = devices::at(device.type).allocate(device.index, bytes ? bytes : 1);
+    Device& where = devices::at(device.type);
+    void* data = where.allocate(device.index, bytes ? bytes : 1);
     if (!data) throw std::bad_alloc();
-    Ref<Memory> memory(new Memory(device, data, bytes));
+    Ref<Memory> memory(new Memory(device, data, bytes, where.capabilities(device.index).host_visible));
     if (hub::listening(Hook::memory_allocation)) {
         HookRecord r{.hook = Hook::memory_allocation, .device = device, .handle = uint64_t(data), .bytes = bytes};
         hub::fire(r);

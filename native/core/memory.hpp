@@ -22,6 +22,7 @@ class Memory final : public RefCounted {
     const DeviceId device;
     void* const data;
     const size_t bytes;
+    const bool host_visible;
 
     void record_stream(Stream& stream);
     // Tells memory_deallocation and gives the memory back once the recorded streams have passed this point. Twice is
@@ -31,7 +32,8 @@ class Memory final : public RefCounted {
 
   private:
     void free(std::string_view how);
-    Memory(DeviceId device, void* data, size_t bytes) : device(device), data(data), bytes(bytes) {}
+    Memory(DeviceId device, void* data, size_t bytes, bool host_visible)
+        : device(device), data(data), bytes(bytes), host_visible(host_visible) {}
 
     mutable std::mutex m_;
     std::vector<Ref<Stream>> users_;

@@ -230,6 +230,13 @@ class PluginDevice final : public Device {
         if (!handle) p_.refuse("open_stream");
         return std::make_unique<PluginStream>(stream, p_, handle);
     }
+    bool read_clock(int index, ClockSample& s) override {
+        if (!d_.now) return false;
+        s.before = now_ns();
+        s.device = p_.call("now", [&] { return d_.now(index); });
+        s.after = now_ns();
+        return true;
+    }
     void* allocate(int index, size_t bytes) override {
         if (!d_.allocate) return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
         return p_.call("allocate", [&] { return d_.allocate(index, bytes); });
@@ -305,10 +312,7 @@ std::string load(const std::string& path, const std::string& name) {
     if (!is_name(d->type)) throw fail("has no device type: a name of letters, digits and _ is needed");
     if (const std::string m = missing(*d); !m.empty()) throw fail("lacks the function " + m);
     const std::string type = name.empty() ? d->type : name;
-    auto device = std::make_unique<PluginDevice>(*d, type, path);
-    if (!device->capabilities(0).deferred)
-        throw fail("is not deferred: devices that run work inside submit cannot be loaded yet");
-    devices::add(std::move(device));
+    devices::add(std::make_unique<PluginDevice>(*d, type, path));
     guard.release();
     return type;
 }

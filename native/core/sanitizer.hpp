@@ -54,10 +54,12 @@ struct At {
     uint32_t stack = 0;
     uint64_t work = 0;  // of works; a number of the caller's for everything else, given back in findings
     std::string_view name{};
+    uint64_t past = 0;  // a token of mark_thread: it was submitted then, but runs only now; 0: it was submitted now
 };
 
 inline constexpr uint64_t no_stream = ~uint64_t{0};  // free() and allocate() by the host alone
-inline constexpr uint64_t newest = ~uint64_t{0};     // the newest version of an event
+inline constexpr uint64_t no_thread = ~uint64_t{0};
+inline constexpr uint64_t newest = ~uint64_t{0};  // the newest version of an event
 
 // One side of a finding.
 struct Party {
@@ -155,9 +157,24 @@ class Engine {
     // Where others may submit between the call and its return: what is waited for, as of now, under a number; then
     // synchronize_marked when it returned, or forget_token when it gave up.
     void mark_event(uint64_t token, uint64_t event, uint64_t version);
-    void mark_stream(uint64_t token, uint64_t stream);
-    void mark_device(uint64_t token, uint64_t device = 0);
+    void mark_stream(uint64_t token, uint64_t stream, uint64_t thread = no_thread);
+    void mark_device(uint64_t token, uint64_t device = 0, uint64_t thread = no_thread);
     void synchronize_marked(const At& at, uint64_t token, bool asked = true);
+
+    // For queues that run in another order than they were filled (a timeline semaphore's wait before its signal). The
+    // caller finds an order in which all can run, tells things in that order, and what was submitted earlier has
+    // `past`.
+    void mark_thread(uint64_t token, uint64_t thread);
+    void signal(const At& at, uint64_t token, uint64_t stream);  // the stream comes to this point
+    // The stream waits until another came there. asked: a wait, which can be redundant; false: a collective.
+    void wait_signal(const At& at, uint64_t token, uint64_t stream, bool asked = true);
+    // What is over at least when the stream goes on: the first `count` works or host accesses of each.
+    struct Known {
+        bool thread;
+        uint64_t id;  // of the stream or thread
+        uint64_t count;
+    };
+    void wait_known(const At& at, std::span<const Known> known, uint64_t stream);
 
     // A range that overlaps freed memory takes that address again. at.name: of the buffer.
     void allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream = no_stream);
@@ -181,7 +198,6 @@ class Engine {
     Coverage coverage() const;
 
   private:
-    friend class Program;
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -7,6 +7,7 @@
 #include "context.hpp"
 #include "futex.hpp"
 #include "process.hpp"
+#include "stream_order.hpp"
 #include "streams.hpp"
 
 namespace eventide {
@@ -20,6 +21,9 @@ Ref<Stream> Stream::open(Device& device, StreamOptions options) {
     Ref<Stream> s(new Stream(device, std::move(options)));
     s->device_stream_ = device.open_stream(*s);
     s->polled_ = s->device_stream_->polled();
+    if (s->polled_ && (s->clock_ = device.clock(s->options.index)) && s->clock_->due(now_ns()))
+        device.sample_clock(s->options.index, *s->clock_, 8);
+    s->immediate_ = s->polled_ && !device.capabilities(s->options.index).deferred;
     streams::add(*s);
     if (hub::listening(Hook::stream_creation)) {
         HookRecord r{.hook = Hook::stream_creation, .device = s->device_id, .stream = s->id};
@@ -65,33 +69,16 @@ uint64_t Stream::next_position_locked() noexcept {
     return p;
 }
 
-// Gives the device its next items in stream order: prepare() takes the position under m_ (false: nothing to do), tell()
-// calls the device, under m_ too if the device tells, under order_ alone if it is asked.
-template <class Prepare, class Tell>
-bool Stream::in_order(Prepare prepare, Tell tell) {
-    if (polled_) {
-        std::lock_guard order(order_);
-        {
-            std::lock_guard lock(m_);
-            if (!prepare()) return false;
-        }
-        tell();
-    } else {
-        std::lock_guard lock(m_);
-        if (!prepare()) return false;
-        tell();
-    }
-    return true;
-}
-
 Ref<Marker> Stream::take_marker_locked(uint64_t event, bool timing) {
     retain();
     Ref<Marker> marker(markers_.take(*this, next_position_locked(), event, timing, polled_));
     if (polled_) outstanding_.push_back(marker);
+    if (immediate_) marker->doom = fate_;
     return marker;
 }
 
-uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind) {
+uint64_t Stream::try_submit(Work& work, Ref<Marker>* behind, Submitted* told) {
+    if (immediate_) return submit_now(work, behind, told);
     uint64_t p = 0;
     Ref<Marker> marker;
     const auto prepare = [&] {
@@ -175,6 +162,7 @@ void Stream::wait(Marker& marker) {
             if (marker.state() == MarkerState::done) return false;
             p = next_position_locked();
             waits_.push_back({p, Ref<Marker>(&marker)});
+            if (immediate_ && !fate_) fate_ = marker.state() == MarkerState::failed ? marker.failure() : marker.doom;
             return true;
         },
         [&] { device_stream_->wait(marker, p); });
@@ -228,71 +216,16 @@ void Stream::sleep_for_room(int64_t ns) {
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-Ref<Marker> Stream::mark_end(bool sync, Ref<Failure>* healed) {
-    Ref<Marker> marker;
-    const bool queued = in_order(
-        [&] {
-            if (completed() >= position()) {
-                if (healed) *healed = heal_locked();
-                return false;
-            }
-            marker = take_marker_locked(0, false);
-            if (sync) {
-                marker->syncs = 1;
-                syncs_.push_back(marker.get());
-            }
-            return true;
-        },
-        [&] { tell_marker(*marker); });
-    if (queued) flush_device();
-    return marker;
-}
-
-Ref<Marker> Stream::mark_end() {
-    return mark_end(false, nullptr);
-}
-
-Stream::Sync Stream::begin_sync() {
-    Sync out;
-    out.marker = mark_end(true, &out.failure);
-    return out;
-}
-
-bool Stream::abandon_sync(Marker& marker) noexcept {
-    std::lock_guard lock(m_);
-    if (marker.state() != MarkerState::pending) return false;
-    marker.syncs = 0;
-    std::erase(syncs_, &marker);
-    return true;
-}
-
-Ref<Failure> Stream::heal_locked() {
-    Ref<Failure> f = std::move(poison_);
-    poisoned_.store(false, std::memory_order_release);
-    return f;
-}
-
-// The first synchronize that is reached heals; those queued at that moment raise the same error and heal nothing.
-Ref<Failure> Stream::settle_sync_locked(Marker& marker) {
-    std::erase(syncs_, &marker);
-    if (marker.inherited) return marker.inherited;
-    Ref<Failure> f = heal_locked();
-    if (f)
-        for (Marker* other : syncs_)
-            if (!other->inherited) other->inherited = f;
-    return f;
-}
-
 void Stream::pass(Marker& marker, int64_t time_ns) {
     std::lock_guard lock(m_);
     pass_locked(marker, time_ns);
 }
 
-void Stream::pass_locked(Marker& marker, int64_t time_ns) {
+void Stream::pass_locked(Marker& marker, int64_t time_ns, int64_t device_ns) {
     Ref<Failure> f = marker.syncs ? settle_sync_locked(marker) : poison_;
     const uint64_t p = marker.position();
     finishing_.store(p, std::memory_order_release);
-    marker.complete(time_ns, std::move(f));
+    marker.complete(time_ns, device_ns, std::move(f));
     completed_.store(p, std::memory_order_release);
 }
 
@@ -315,12 +248,13 @@ void Stream::poison(Ref<Failure> failure) {
 void Stream::poison_locked(Ref<Failure> failure) {
     if (poison_) return;
     poison_ = std::move(failure);
+    if (immediate_ && syncs_.empty() && !fate_) fate_ = poison_;  // one on its way will heal it
     poisoned_.store(true, std::memory_order_release);
 }
 
 Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     if (!work.begin()) return Outcome::cancelled;
-    if (poisoned()) {
+    if (!immediate_ && poisoned()) {
         Ref<Failure> first;
         {
             std::lock_guard lock(m_);
@@ -333,14 +267,26 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     const ThreadContext outer = context;
     context.running = this;
     context.position = work.position;
+    if (!immediate_) {
+        context.held = this;
+        context.held_position = work.position;
+    }
     const bool told = hub::listening(Hook::work_completion);  // reading the clock is a good part of a small work's cost
+    const bool cpu = told && hub::cpu_time_wanted.load(std::memory_order_relaxed);
+    if (cpu) work.cpu_ns = -thread_cpu_ns();
     if (told) start = now_ns();
     Ref<Failure> failure = work.run();
     if (told) end = now_ns();
+    if (cpu) work.cpu_ns += thread_cpu_ns();
     context.running = outer.running;
     context.position = outer.position;
+    context.held = outer.held;
+    context.held_position = outer.held_position;
     if (!failure) return Outcome::ok;
-    poison(std::move(failure));
+    if (immediate_)
+        work.failure = std::move(failure);  // it poisons the stream where its marker stands
+    else
+        poison(std::move(failure));
     return Outcome::failed;
 }
 
@@ -364,6 +310,7 @@ void Stream::execute(Work& work) {
     start_work();
     HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
     r.outcome = run_work(work, r.start_ns, r.end_ns);
+    r.cpu_ns = work.cpu_ns;
     if (!r.start_ns && hub::listening(Hook::work_completion)) r.start_ns = r.end_ns = now_ns();
     end_work(work, r);
 }

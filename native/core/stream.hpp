@@ -3,10 +3,14 @@
 //   host thread:  submit / record / wait / sync  ->  position, DeviceStream (lock held)  ->  hook (lock free)
 //   device:       execute / pass / waited, in order of position
 //
+//   stream.cpp            verbs of the host, and devices that tell      stream_polled.cpp     devices that are asked
+//   stream_sync.cpp       synchronizing and healing                     stream_immediate.cpp  work that runs inside
+//   submit
+//
 //   member                       guarded by
 //   position_                    written under m_, read anywhere
 //   completed_, finishing_       written by the device in order (or under m_ when idle), read anywhere
-//   poison_, syncs_, waits_, outstanding_   m_
+//   poison_, fate_, syncs_, waits_, outstanding_, entered_   m_
 //   poisoned_                    written under m_, read by the device
 //   queued_                      atomic; futex word of back-pressure
 //   closed_                      written under m_ or once, read anywhere
@@ -39,6 +43,16 @@ struct StreamOptions {
     int priority = 0;
     uint32_t max_pending = 0;  // 0: unbounded
     std::string name;
+    void* existing = nullptr;  // a stream of the driver's to take over, as the bindings know it; looked at by open only
+};
+
+// Told when work of an immediate device has run and before its end can be heard of.
+class Submitted {
+  public:
+    virtual void now() = 0;
+
+  protected:
+    ~Submitted() = default;
 };
 
 class Stream final : public RefCounted {
@@ -59,7 +73,7 @@ class Stream final : public RefCounted {
     void check_usable() const;
     // Takes over the work and returns its position; 0, and nothing happened, if max_pending are queued.
     // `behind`: the marker that ends with the work, of polled devices only.
-    uint64_t try_submit(Work& work, Ref<Marker>* behind = nullptr);
+    uint64_t try_submit(Work& work, Ref<Marker>* behind = nullptr, Submitted* told = nullptr);
     Ref<Marker> record(bool timing, uint64_t event = 0);
     void wait(Marker& marker);
     bool idle();
@@ -99,13 +113,16 @@ class Stream final : public RefCounted {
     uint64_t position() const noexcept { return position_.load(std::memory_order_acquire); }
     std::mutex& lock() const noexcept { return m_; }
     // The same with lock() held, for a device that finds the stream idle.
-    void pass_locked(Marker& marker, int64_t time_ns);
+    void pass_locked(Marker& marker, int64_t time_ns) { pass_locked(marker, time_ns, time_ns); }
+    void pass_locked(Marker& marker, int64_t time_ns, int64_t device_ns);
     void waited_locked(Marker& marker, uint64_t position);
     // The worker has drained a finished stream: an error that nobody saw is reported.
     void drained();
 
     // For the markers of polled devices.
     bool polled() const noexcept { return polled_; }
+    // Work runs inside submit, on the caller's thread; such devices are polled.
+    bool immediate() const noexcept { return immediate_; }
     void refresh(Marker& marker);           // asks the device
     bool join(Marker& marker, int64_t ns);  // lets the device block; true if it has ended
     void forget(Marker& marker) noexcept;
@@ -114,6 +131,7 @@ class Stream final : public RefCounted {
     void return_marker(Marker* m) noexcept;
     uint64_t markers_allocated() const;
     uint64_t native_handle() const { return device_stream_->native_handle(); }
+    void* host_object() const { return device_stream_->host_object(); }
     const uint32_t generation;
     void* handle = nullptr;  // the bindings' object for this stream, not owned; guarded by the host lock
 
@@ -145,12 +163,23 @@ class Stream final : public RefCounted {
     void start_work();
     void end_work(Work& work, const HookRecord& record);
 
+    // stream_immediate.cpp
+    uint64_t submit_now(Work& work, Ref<Marker>* behind, Submitted* told);
+    bool enter_locked(Work& work, Ref<Marker>& start, Ref<Failure>& fate);
+    void run_now(Work& work, const Ref<Failure>& fate);
+    Ref<Marker> mark_work(Work& work);
+    void withdraw(Work& work, Marker* start);
+    void leave();
+    Ref<Failure> fate_again_locked() const;
+    Ref<Failure> poison_before(uint64_t position);
+
     // stream_polled.cpp
     void advance(uint64_t position);
     void execute_polled(Work& work);
     void finish_work(Work& work, int64_t end, const Ref<Failure>& failure);
     void ask_about_waits(uint64_t before);
     void settle_waits_locked(uint64_t before);
+    int64_t in_trace_time(int64_t ticks);
     Ref<Marker> first_marker() const;
     Ref<Marker> last_marker() const;
     void close_when_drained();
@@ -171,13 +200,19 @@ class Stream final : public RefCounted {
     std::atomic<bool> deletion_told_{false};
     bool finished_ = false;
     Ref<Failure> poison_;
+    Ref<Failure> fate_;           // immediate: what the next submission is refused with
+    uint32_t entered_ = 0;        // immediate: how many are inside submit
+    bool finish_due_ = false;     // immediate: the last of them finishes the stream
     std::vector<Marker*> syncs_;  // queued sync markers; alive while queued
     std::deque<PendingWait> waits_;
     HostMutex order_;                      // polled: the order of calls into the device
     HostMutex settle_;                     // polled: the order in which markers are passed
     std::deque<Ref<Marker>> outstanding_;  // polled: markers not passed yet, oldest first
     BrokenMarkers broken_;
+    ClockModel* clock_ = nullptr;  // polled: of the device, if its times must be mapped
+    int64_t last_time_ = 0;        // polled: of the last marker with a time; guarded by settle_
     bool polled_ = false;
+    bool immediate_ = false;
     MarkerList markers_;
     Edge blocked_;
     std::unique_ptr<DeviceStream> device_stream_;

@@ -82,21 +82,31 @@ void Stream::advance(uint64_t position) {
         if (work && !ran && !device_stream_->reclaim(*work))
             return;  // it runs: whatever the device says, that is not over
         Ref<Failure> failure = broken_.take(*marker);
-        int64_t time = 0;
+        int64_t ticks = 0, time = 0;
         try {
             if (!failure) failure = device_stream_->failure(*marker);
-            if (marker->timing() && !failure) time = device_stream_->completed_at(*marker);
+            if (marker->timing() && !failure) ticks = device_stream_->completed_at(*marker);
+            if (ticks) time = in_trace_time(ticks);
         } catch (const Error& e) {
             failure = Ref<Failure>(new Failure(e.what()));
         }
+        if (marker->starts) marker->starts->start_ns = time;
         marker->work = nullptr;
         if (work) finish_work(*work, time, failure);
+        if (!failure) failure = marker->doom;
         std::lock_guard lock(m_);
         outstanding_.pop_front();
         settle_waits_locked(marker->position());
         if (failure) poison_locked(std::move(failure));
-        pass_locked(*marker, time);
+        pass_locked(*marker, time, ticks);
     }
+}
+
+// A marker's time on the trace's clock. Within what the clock is known to, markers of a stream stay in its order.
+int64_t Stream::in_trace_time(int64_t ticks) {
+    if (!clock_) return ticks;
+    if (clock_->due(now_ns())) device.sample_clock(options.index, *clock_, 1);
+    return last_time_ = std::max(last_time_, clock_->at(ticks).host);
 }
 
 // The device is past these waits: what they waited for has ended, and if it failed, so has this stream.
@@ -109,6 +119,11 @@ void Stream::settle_waits_locked(uint64_t before) {
 }
 
 void Stream::execute_polled(Work& work) {
+    if (immediate_) {
+        int64_t start = 0, end = 0;
+        work.outcome.store(run_work(work, start, end), std::memory_order_release);
+        return;
+    }
     advance(work.position);
     {
         std::lock_guard lock(m_);
@@ -116,7 +131,8 @@ void Stream::execute_polled(Work& work) {
     }
     start_work();
     try {
-        work.start_ns = device_stream_->now();
+        const int64_t ticks = device_stream_->now();
+        work.start_ns = clock_ ? clock_->at(ticks).host : ticks;
     } catch (const Error&) {
         work.start_ns = -1;
     }
@@ -139,8 +155,9 @@ void Stream::ask_about_waits(uint64_t before) {
 void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
     HostTurn turn;
     Outcome outcome = work.outcome.load(std::memory_order_acquire);
+    if (immediate_) queued_.fetch_sub(1, std::memory_order_seq_cst);
     if (outcome == Outcome::none) {  // the device is past it and never ran it
-        start_work();
+        if (!immediate_) start_work();
         outcome = work.begin() ? Outcome::ok : Outcome::cancelled;
         if (outcome == Outcome::ok && !failure) {
             Ref<Failure> lost(new Failure("device '" + device.type() + "' passed work " + std::to_string(work.id) +
@@ -153,10 +170,16 @@ void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
     if (outcome == Outcome::ok && failure) {  // the marker behind it failed: the device cannot vouch for it
         work.fail(*failure);
         outcome = Outcome::failed;
+    } else if (outcome == Outcome::ok && immediate_) {
+        if (Ref<Failure> first = poison_before(work.position)) {  // what it was enqueued behind has failed since
+            work.skip(*first);
+            outcome = Outcome::failed;
+        }
     }
     HookRecord r{.hook = Hook::work_completion, .outcome = outcome, .device = device_id, .stream = id, .work = work.id};
     r.start_ns = work.start_ns >= 0 ? work.start_ns : end;
     r.end_ns = end;
+    r.cpu_ns = work.cpu_ns;
     device_stream_->forget(work);
     end_work(work, r);
     turn.end();
@@ -198,6 +221,11 @@ void Stream::close_when_drained() {
 }
 
 void Stream::finish_polled() {
+    {
+        std::lock_guard lock(m_);
+        finish_due_ = entered_ > 0;
+        if (finish_due_) return;
+    }
     try {
         device_stream_->finish();
     } catch (const Error& e) {

@@ -41,10 +41,12 @@ class Work {
 
     uint64_t id = 0;
     uint64_t position = 0;  // in its stream, given by submit
+    int64_t cpu_ns = 0;     // of the thread during run(), if hub::cpu_time_wanted
 
     // Of work on polled devices, between its run and the marker behind it.
     std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over
-    int64_t start_ns = -1;                        // on the device's clock; negative: unknown
+    int64_t start_ns = -1;                        // on the trace's clock; negative: unknown
+    Ref<Failure> failure;                         // of an immediate device: what its run raised
     void* device_data = nullptr;                  // the device's, until DeviceStream::forget
 };
 

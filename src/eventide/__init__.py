@@ -8,6 +8,7 @@ Device, devices, Capabilities             where it runs                      eve
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
+span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -45,12 +46,13 @@ from eventide.runtime import (
     synchronize,
     work,
 )
+from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
     from eventide import adapters, compiling
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.runtime import Future
-    from eventide.store import Trace, open_trace
+    from eventide.store import Recorder, Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -68,6 +70,7 @@ __all__ = [
     "Future",
     "InternalError",
     "PoolStats",
+    "Recorder",
     "SanitizerError",
     "Stream",
     "StreamError",
@@ -79,6 +82,7 @@ __all__ = [
     "Work",
     "adapters",
     "compiling",
+    "counter",
     "current_stream",
     "default_stream",
     "devices",
@@ -86,8 +90,10 @@ __all__ = [
     "errors",
     "hooks",
     "host_access",
+    "instant",
     "open_trace",
     "set_stream",
+    "span",
     "synchronize",
     "work",
 ]
@@ -99,6 +105,7 @@ _ON_USE = {
     "adapters": "adapters",
     "compiling": "compiling",
     "Future": "runtime",
+    "Recorder": "store",
     "Trace": "store",
     "open_trace": "store",
 }

@@ -1,7 +1,10 @@
 """The native core of Eventide. Private: use the eventide package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Self, TypeVar
+
+import numpy
+import numpy.typing
 
 from eventide.runtime import Event, Future, Stream
 
@@ -133,6 +136,10 @@ class StreamBase:
     @property
     def device_index(self) -> int:
         """The index of its device within the type."""
+
+    @property
+    def _device_stream(self) -> Any:
+        """The stream as its DeviceBackend knows it, or None."""
 
     @property
     def _markers_allocated(self) -> int:
@@ -363,6 +370,26 @@ def device_register(device_type: str, backend: object) -> None:
 
 def device_description(device_type: str, index: int) -> str: ...
 
+class ClockModel:
+    """What a clock says, on CLOCK_MONOTONIC, with a bound on the error."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, before: int, device: int, after: int) -> None:
+        """A reading of the clock between two of CLOCK_MONOTONIC."""
+
+    def at(self, device: int) -> tuple[int, int]:
+        """
+        (CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).
+        """
+
+    def state(self) -> dict[str, Any]:
+        """
+        samples, drift, wander, anchors: (CLOCK_MONOTONIC ns, offset, error) each.
+        """
+
+def device_clock(device_type: str, index: int, sample: bool) -> dict[str, Any] | None: ...
+
 def buffer_address(view: object) -> int:
     """The address of the first item of anything with the buffer protocol."""
 
@@ -426,6 +453,120 @@ def shut_down(timeout: float) -> int:
     Waits for all streams, then gives up their workers; returns how many work items were left.
     """
 
+class Sanitizer:
+    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+
+    def __init__(self, *, predict: bool = False, max_freed: int = 65536) -> None: ...
+
+    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
+
+    def delete_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def delete_event(self, event: int) -> None: ...
+
+    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_signal(self, token: int, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_stream(self, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_device(self, device: int = 0, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_work(self, stream: int, target: int, asked: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_marked(self, token: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def mark_event(self, token: int, event: int, version: int = 18446744073709551615) -> None: ...
+
+    def mark_stream(self, token: int, stream: int, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_device(self, token: int, device: int = 0, thread: int = 18446744073709551615) -> None: ...
+
+    def mark_thread(self, token: int, thread: int) -> None: ...
+
+    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def forget_token(self, token: int) -> None: ...
+
+    def end_thread(self, thread: int) -> None: ...
+
+    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def findings(self) -> list[dict[str, Any]]: ...
+
+    def coverage(self) -> dict[str, int]: ...
+
+class Lanes:
+    """The lanes on which the spans of each track nest."""
+
+    def lane(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each span."""
+
+    def track(self) -> numpy.typing.NDArray[numpy.int32]:
+        """Of each lane."""
+
+    def order(self) -> numpy.typing.NDArray[numpy.int64]:
+        """The rows of the spans, lane by lane, outer before inner."""
+
+def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
+    """Puts each span on the first lane of its track on which it nests."""
+
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+    """
+    Writes track events through `write`; returns how many edges became arrows.
+    """
+
+def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], layout: dict[str, Any], base: int, first: bool) -> int:
+    """
+    Writes Chrome's events through `write`; returns how many edges became arrows.
+    """
+
+class ChromeDocument:
+    """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
+
+    def __init__(self, known_categories: Sequence[str], max_value: int) -> None: ...
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes of the file."""
+
+    def finish(self) -> str:
+        """
+        How the file ended: whole, open, cut, bad, no events, empty. Nothing may follow.
+        """
+
+    def columns(self) -> dict[str, Any]:
+        """Every column; valid after finish()."""
+
+    def account(self) -> dict[str, Any]:
+        """
+        What was read, ignored and repaired, and the members beside the events.
+        """
+
+def enclosing_spans(track: Any, start: Any, duration: Any, at_track: Any, at_time: Any, inside: Any) -> Any:
+    """The row of the innermost span that holds each point, or -1."""
+
 def capture_stack() -> int:
     """
     The number of the caller's stack: equal stacks have equal numbers, for the life of the process.
@@ -436,3 +577,64 @@ def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
 
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
+
+def instant(name: str, /, **args: object) -> None:
+    """
+    Something happened now, on this thread. Costs nothing to speak of while nothing is recorded.
+    """
+
+def counter(name: str, value: float, /) -> None:
+    """The counter of that name has that value from now on."""
+
+class span:
+    """
+    A piece of host code with a name: `with span("load", batch=3): ...`, or `@span("load")`
+    above a function, a generator or a coroutine. One span object may be entered again and again, also by
+    recursion and by several threads.
+    """
+    def __init__(self, name: str, /, **args: object) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def __call__(self, function: Callable[P, T], /) -> Callable[P, T]: ...
+    @property
+    def name(self) -> str: ...
+    def _again(self) -> span: ...
+
+def set_span_helpers(decorate: object, describe: object) -> None: ...
+
+def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str) -> None: ...
+
+def recorder_stop() -> tuple[str, str]:
+    """Ends the recording; (buffer, error) of what could not be written."""
+
+def recorder_path() -> str:
+    """The file that is being recorded to; empty: none."""
+
+def recorder_flush() -> None:
+    """Writes the chunks that are full now."""
+
+def recorder_note(json: str) -> None:
+    """Keeps a JSON object with the trace that is being recorded."""
+
+def record_span(track: str | None, name: str, category: str | None, start_ns: int, end_ns: int, args: str | None = None, stack: int = 0, submit_ns: int = 0, cpu_ns: int = 0, work: int = 0, correlation: int = 0, outcome: str | None = None) -> None:
+    """
+    A finished span with its times (CLOCK_MONOTONIC, ns). track: None for this thread's own, a name, or JSON with columns of tracks; args: a JSON object as text.
+    """
+
+def record_instant(track: str | None, name: str, category: str | None = None, args: str | None = None, stack: int = 0, time_ns: int = 0) -> None:
+    """Something that happened at one time; 0: now."""
+
+def record_counter(track: str | None, name: str, value: float, time_ns: int = 0) -> None:
+    """The value of a counter from one time on; 0: now."""
+
+def record_edge(kind: str, from_track: str | None, from_ns: int, to_track: str | None, to_ns: int, event: int = 0, version: int = 0, correlation: int = 0) -> None:
+    """One thing made another wait or begin: launch, wait, synchronize, flow."""
+
+def read_trace(path: str) -> dict[str, Any]:
+    """The columns of a trace file, as bytes."""
+
+def recover_trace(path: str) -> None:
+    """Closes the file of a process that was killed."""
+
+def copy_trace(path: str, to: str, note: str) -> None:
+    """Writes a closed copy of a trace, also of one that is being recorded."""

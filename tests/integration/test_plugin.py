@@ -173,7 +173,6 @@ def test_a_missing_function_is_named(function: str) -> None:
         ("short table", r"a table of \d+ bytes, not \d+; set its member size to sizeof\(eventide_device\)"),
         ("no type", "has no device type: a name"),
         ("odd type", "has no device type: a name"),
-        ("not deferred", "is not deferred"),
         ("no gate", "lacks the function gate .*capability 'gate'"),
         ("no open_gate", "lacks the function .*open_gate .*capability 'gate'"),
         ("no free", r"lacks the function free \(it has allocate\)"),

@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -169,3 +171,10 @@ def test_record_stream_lets_go_in_the_end(stream, gate):
 def test_record_stream_wants_a_stream(buffer, thing):
     with pytest.raises(TypeError):
         buffer.record_stream(thing)
+
+
+def test_no_memory_is_a_memory_error_whatever_other_extensions_are_loaded():
+    # DuckDB is written with the same binding library and translates std::bad_alloc into an error of its own.
+    code = "import duckdb, eventide\ntry: eventide.empty(2**60)\nexcept MemoryError: print('a MemoryError')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.returncode) == ("a MemoryError\n", 0), done.stderr

@@ -21,6 +21,11 @@
  *   - For one stream the calls come in its order, from any thread, one at a time. Different streams are called at once.
  *   - submit, make_marker, wait and gate only queue. flush, poll and join may run work. No other function runs work or
  * blocks.
+ *   - A device that is not `deferred` is immediate: its submit calls run_work before it returns, on the same thread,
+ * and the work itself enqueues on the stream what is to be done. The marker that Eventide makes next ends the work.
+ * There submit may be called while it runs, by the work itself or by other threads.
+ *   - Times are ns on the clock that the capabilities name. Unless that is "CLOCK_MONOTONIC" or "virtual" (a time that
+ * is not real), Eventide measures it against CLOCK_MONOTONIC by calling now, and maps what completed_at gives.
  *   - Nothing may throw or longjmp out of these functions; from C++ catch first. One that throws all the same is
  * reported and counts as failed, if the compiler's unwinder allows it.
  *   - Version 0 may change at any time. From version 1 on, structs only grow at their end, and `size` says how far
@@ -80,7 +85,7 @@ typedef struct eventide_device {
     void* (*open_stream)(int32_t index, int32_t priority); /* null: failed */
     void (*close_stream)(void* stream);                    /* everything queued is over */
 
-    int (*submit)(void* stream, eventide_work* work); /* 0: queued; else: failed, and the work is not yours */
+    int (*submit)(void* stream, eventide_work* work); /* 0: queued, or run; else: failed, and the work is not yours */
     void* (*make_marker)(void* stream, int timing);   /* null: failed; timing 0: nobody will ask for its time */
     int (*wait)(void* stream, void* marker);          /* 0: queued; the marker may be of another stream or index */
     void (*flush)(void* stream);                      /* something was queued; optional */

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eventide.backends._backend import DeviceBackend
 
 GROUP = "eventide.backends"
+BACKENDS: dict[str, DeviceBackend] = {}  # the devices written in Python, by type
 
 
 def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = None) -> str:
@@ -31,6 +32,7 @@ def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = No
     if not isinstance(kind, str) or not kind.isidentifier():
         raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
     _native.device_register(kind, made)
+    BACKENDS[kind] = made
     return kind
 
 

@@ -37,6 +37,9 @@ class DeviceBackend:
     thread, and for one stream in its order. ``submit``, ``make_marker``, ``wait`` and ``gate`` only queue; ``flush``,
     ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. What a
     method raises is a DeviceError of the call that led there.
+
+    A device without the capability 'deferred' is immediate: ``submit`` runs the work at once, on the caller's thread
+    and with the stream current, and the work enqueues what is to be done, on ``eventide.current_stream().native``.
     """
 
     type: ClassVar[str]
@@ -63,15 +66,20 @@ class DeviceBackend:
         """End a stream; everything queued is over."""
 
     def submit(self, stream: Any, work: DeviceWork) -> None:
-        """Queue work: call ``work.run()`` once, when everything before it in the stream is over."""
-        raise NotImplementedError(f"{type(self).__name__}.submit({stream}, {work}) is missing")
+        """Queue work: call ``work.run()`` once, when everything before it in the stream is over; immediate: now."""
+        if self.capabilities(0).deferred:
+            raise NotImplementedError(f"{type(self).__name__}.submit({stream}, {work}) is missing")
+        work.run()
 
     def make_marker(self, stream: Any, timing: bool) -> object:
         """Queue a marker: done when everything before it in the stream is over."""
         raise NotImplementedError(f"{type(self).__name__}.make_marker({stream}, {timing}) is missing")
 
-    def wait(self, stream: Any, marker: Any) -> None:
-        """Make what is queued later in the stream wait for a marker of any stream of this device type."""
+    def wait(self, stream: Any, marker: Any) -> Any:
+        """Make what is queued later in the stream wait for a marker of any stream of this device type.
+
+        ``NotImplemented`` for one that the stream's driver does not know: the host bridges the wait by a gate.
+        """
         raise NotImplementedError(f"{type(self).__name__}.wait({stream}, {marker}) is missing")
 
     @_default
@@ -116,9 +124,43 @@ class DeviceBackend:
     def free(self, index: int, address: int, nbytes: int) -> None:
         """Free memory of ``allocate``."""
 
+    def copy(self, stream: Any, dst: Any, src: Any) -> None:
+        """Enqueue a copy between Buffers of the device and host memory; immediate devices with the capability only.
+
+        Both are ``native_memory`` of a Buffer or a memoryview of bytes, of equal size; both live until it is over.
+        """
+        raise DeviceError(f"{type(self).__name__} cannot copy {src} to {dst} on {stream}: it lacks 'copy'")
+
+    @_default
     def now(self, index: int) -> int:  # noqa: ARG002 - for devices with a clock each
         """The time of the device: ns on its clock."""
         return time.monotonic_ns()
+
+    @_default
+    def read_clock(self, index: int) -> tuple[int, int, int] | None:  # noqa: ARG002 - likewise
+        """Read the clock between two readings of ``time.monotonic_ns``: (before, clock, after). Never block.
+
+        Asked every second or so unless the clock is "CLOCK_MONOTONIC" or "virtual". None: not now. Without it the
+        core puts ``now`` between two readings itself.
+        """
+        return None
+
+    def native(self, stream: Any) -> object:
+        """What the user enqueues on: the driver's own object for the stream."""
+        return stream
+
+    def native_memory(self, index: int, address: int) -> object:  # noqa: ARG002 - for devices with such objects
+        """The driver's own object for memory of ``allocate``; else its address."""
+        return address
+
+    @_default
+    def native_handle(self, stream: Any) -> int:  # noqa: ARG002 - for drivers that have one
+        """The driver's own handle of a stream, as a number."""
+        return 0
+
+    def adopt_stream(self, index: int, existing: Any) -> object:
+        """Make a stream of one that the driver has already; ``Stream.wrap`` asks for it."""
+        raise DeviceError(f"{type(self).__name__} cannot take over {existing!r} on {index}: it wraps no streams")
 
 
 DeviceBackend.__module__ = MarkerState.__module__ = "eventide.backends"

@@ -4,6 +4,7 @@
     _stream.py    ordered queues of work     _work.py      work that declares what it touches
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events used again          _current.py   the stream of this thread
+    _clock.py     device times on one axis   _copy.py      copies of immediate devices
     _access.py    things to addresses        _layout.py    views to bytes
     _host.py      what the host touches
 
@@ -25,15 +26,18 @@ from eventide.runtime._work import Work, work
 
 __all__ = [
     "Buffer",
+    "Clock",
     "Device",
     "Event",
     "EventPool",
     "Future",
+    "HostClock",
     "PoolStats",
     "Stream",
     "Work",
     "current_stream",
     "default_stream",
+    "device_clocks",
     "devices",
     "empty",
     "host_access",
@@ -43,7 +47,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from eventide.runtime._clock import Clock, HostClock, device_clocks
     from eventide.runtime._future import Future
+
+_ON_USE = ("Future", "Clock", "HostClock", "device_clocks")
 
 
 def _load_future() -> Any:
@@ -56,11 +63,15 @@ def _load_future() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "Future":
         return _load_future()
+    if name in ("Clock", "HostClock", "device_clocks"):  # a dataclass: what that needs is not for every import
+        from eventide.runtime import _clock
+
+        return getattr(_clock, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 for _name in __all__:
-    if _name != "Future":
+    if _name not in _ON_USE:
         globals()[_name].__module__ = "eventide"
 
 _native.set_classes(_load_future, Event, Work)

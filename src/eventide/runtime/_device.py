@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.backends import Capabilities, DeviceBackend
+    from eventide.runtime._clock import Clock
 
 __all__ = ["Device", "as_device", "devices"]
 
@@ -110,6 +111,13 @@ class Device:
         from eventide.backends import Capabilities  # a dataclass: what that needs is not for every import
 
         return Capabilities(**_native.device_capabilities(self._type, self._index or 0))
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of its times, measured now: offset and drift to CLOCK_MONOTONIC, and how well they are known."""
+        from eventide.runtime._clock import clock_of  # not for every import
+
+        return clock_of(self._type, self._index or 0, self.capabilities.clock)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from eventide.runtime._device import Device, as_device
 from eventide.runtime._work import Work
 
 if TYPE_CHECKING:
+    from eventide.backends import DeviceBackend
     from eventide.runtime._future import Future
 
 P = ParamSpec("P")
@@ -83,6 +84,18 @@ class Stream(_native.StreamBase):
             declared = Work(resolve_call, name or default_name, _objects(reads), _objects(writes), None)
         return self._submit_call(address, value, (function, argument, keep, declared), name or default_name, declared)
 
+    @property
+    def native(self) -> Any:
+        """The driver's own object, such as a ``pyopencl.CommandQueue``; None where there is none."""
+        backend = _backend_of(self.device_type)
+        return None if backend is None else backend.native(self._device_stream)
+
+    def _copy_by_device(self, dst: object, src: object) -> Future[None]:
+        """``copy`` on an immediate device."""
+        from eventide.runtime._copy import device_copy
+
+        return device_copy(self, _backend_of(self.device_type), dst, src)
+
     def wait_stream(self, other: Stream) -> None:
         """Make later work wait for all that is queued in another stream now. Does not block."""
         if not isinstance(other, Stream):
@@ -101,3 +114,10 @@ class Stream(_native.StreamBase):
         name = f" {self.name!r}" if self.name else ""
         state = ", closed" if self.closed else ""
         return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"
+
+
+def _backend_of(kind: str) -> DeviceBackend | None:
+    """The backend of a device type that is written in Python."""
+    from eventide.backends._available import BACKENDS
+
+    return BACKENDS.get(kind)

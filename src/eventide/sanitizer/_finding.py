@@ -29,7 +29,7 @@ class Access:
     write: bool = False
     work: int = 0  # the work item's id
     name: str = ""
-    stream: int | None = None  # None: the host
+    stream: int | str | None = None  # None: the host
     thread: int = 0
     address: int = 0
     nbytes: int = 0
@@ -49,9 +49,9 @@ class Fix:
 
     action: str = "nothing"
     recorded: bool = False  # `event` at `version` was recorded at the right place already: only the wait is missing
-    event: int = 0
+    event: int | str = 0
     version: int = 0
-    stream: int | None = None
+    stream: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Finding:
     second: Access
     buffer: int = 0  # base address of the allocation, else of the bytes
     buffer_name: str = ""
-    event: int = 0
+    event: int | str = 0
     version: int = 0
     fix: Fix = field(default_factory=Fix)
     count: int = 1

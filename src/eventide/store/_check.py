@@ -57,6 +57,7 @@ class Checked:
 
     rows: dict[str, int]  # of each table
     unfinished: int  # spans that had not ended when the recording did
+    overlapping: int  # spans that overlap others of their track in part; viewers show them on lanes of their own
     first: int | None  # ns; the earliest start or time
     last: int | None  # ns; the latest end or time
 
@@ -67,10 +68,13 @@ def check(trace: Trace) -> Checked:
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise UsageValueError(f"the trace does not hold together: {'; '.join(found[:_SHOWN])}{more}")
+    from eventide.store._columns import assign_lanes
+
     first, last = time_range(trace)
     return Checked(
         {name: table.num_rows for name, table in trace.tables.items()},
         trace.spans.column("duration").null_count,
+        int(np.count_nonzero(assign_lanes(trace).lane() >= trace.tracks.num_rows)),
         first,
         last,
     )
@@ -94,14 +98,7 @@ def time_range(trace: Trace) -> tuple[int | None, int | None]:
 
 def problems(trace: Trace) -> Iterator[str]:
     """Each thing that is wrong, in words; the first row of each kind stands for the others."""
-    for table, columns in REQUIRED.items():
-        for column in columns:
-            yield from _some(trace, table, column, pc.is_null(trace.tables[table].column(column)), "is null")
-    for table, column, target in REFERENCES:
-        rows = trace.tables[target].num_rows
-        values = trace.tables[table].column(column)
-        outside = pc.or_(pc.less(values, 0), pc.greater_equal(values, rows))
-        yield from _some(trace, table, column, outside, f"and there are {rows} {target}")
+    yield from broken_references(trace)
     for (table, column), words in _WORDS.items():
         values = trace.tables[table].column(column).cast(pa.string())
         strange = pc.invert(pc.is_in(values, pa.array([*words, None], pa.string())))
@@ -112,6 +109,18 @@ def problems(trace: Trace) -> Iterator[str]:
     yield from _args(trace, "spans")
     yield from _args(trace, "instants")
     yield from _account(trace.metadata.get("account"))
+
+
+def broken_references(trace: Trace) -> Iterator[str]:
+    """Columns that must not be null, and rows that are not there."""
+    for table, columns in REQUIRED.items():
+        for column in columns:
+            yield from _some(trace, table, column, pc.is_null(trace.tables[table].column(column)), "is null")
+    for table, column, target in REFERENCES:
+        rows = trace.tables[target].num_rows
+        values = trace.tables[table].column(column)
+        outside = pc.or_(pc.less(values, 0), pc.greater_equal(values, rows))
+        yield from _some(trace, table, column, outside, f"and there are {rows} {target}")
 
 
 def _some(trace: Trace, table: str, column: str, mask: pa.ChunkedArray, why: str) -> Iterator[str]:

@@ -28,18 +28,34 @@ def write(trace: Trace, path: Path) -> None:
         about: dict[str, Any] = {"version": VERSION, "table": name}
         if name == "tracks":
             about["metadata"] = trace.metadata
-        table = given.unify_dictionaries().replace_schema_metadata({_KEY: json.dumps(about)})
-        numbers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-        others = [field.name for field in table.schema if field.name not in numbers and field.name != "value"]
-        pq.write_table(
-            table,
-            path / f"{name}.parquet",
-            compression="zstd",
-            compression_level=_LEVEL,
-            use_dictionary=others,
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-            write_statistics=["start", "time", "track"],  # what queries cut by
-        )
+        _write(given.replace_schema_metadata({_KEY: json.dumps(about)}), path / f"{name}.parquet")
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """One table as a Parquet file in memory, for formats that have no place of their own for it."""
+    out = pa.BufferOutputStream()
+    _write(table, out)
+    return bytes(out.getvalue())
+
+
+def from_bytes(data: bytes) -> pa.Table:
+    """What `to_bytes` made."""
+    return pq.read_table(pa.BufferReader(data))
+
+
+def _write(given: pa.Table, where: Any) -> None:
+    table = given.unify_dictionaries()
+    numbers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    others = [field.name for field in table.schema if field.name not in numbers and field.name != "value"]
+    pq.write_table(
+        table,
+        where,
+        compression="zstd",
+        compression_level=_LEVEL,
+        use_dictionary=others,
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=["start", "time", "track"],  # what queries cut by
+    )
 
 
 def read(path: Path) -> Trace:

@@ -23,8 +23,28 @@ void keep_two_markers(eventide_device& d) {
     };
 }
 
-void not_deferred(eventide_device& d) {
-    d.capabilities = [](int32_t, eventide_capabilities* c) { c->timing = 1; };
+// No fault: the same device, but work runs inside submit; and its clock is 5 s behind.
+void immediate(eventide_device& d) {
+    d.capabilities = [](int32_t i, eventide_capabilities* c) {
+        capabilities(i, c);
+        c->deferred = 0;
+        c->clock = "late";
+    };
+    d.submit = [](void*, eventide_work* work) {
+        host.load()->run_work(work);
+        return 0;
+    };
+    d.completed_at = [](void* marker) { return table.completed_at(marker) - 5'000'000'000; };
+    d.now = [](int32_t) {
+        timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return int64_t(t.tv_sec - 5) * 1'000'000'000 + t.tv_nsec;
+    };
+}
+
+void forgetful(eventide_device& d) {
+    immediate(d);
+    d.submit = [](void*, eventide_work*) { return 0; };
 }
 
 using Change = void (*)(eventide_device&);
@@ -35,7 +55,8 @@ const std::map<std::string, Change> faults = {
     {"short table", [](eventide_device& d) { d.size -= 8; }},
     {"no type", [](eventide_device& d) { d.type = nullptr; }},
     {"odd type", [](eventide_device& d) { d.type = "two words"; }},
-    {"not deferred", not_deferred},
+    {"immediate", immediate},
+    {"immediate, runs nothing", forgetful},
     {"no capabilities", [](eventide_device& d) { d.capabilities = nullptr; }},
     {"no open_stream", [](eventide_device& d) { d.open_stream = nullptr; }},
     {"no close_stream", [](eventide_device& d) { d.close_stream = nullptr; }},

@@ -8,7 +8,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, expect, raises
 
 
-@check("3.12", "deferred", "concurrent")
+@check("3.12", "concurrent")
 def submit_blocks_while_the_stream_is_full(bench: Bench) -> None:
     stream, other = bench.stream(max_pending=2), bench.stream()
     hold = bench.hold(stream)
@@ -33,7 +33,7 @@ def no_more_than_the_limit_is_ever_queued(bench: Bench) -> None:
     equal(stream.pending, 0, "work that is left")
 
 
-@check("3.12", "deferred")
+@check("3.12")
 def without_a_limit_submit_does_not_block(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -45,7 +45,7 @@ def without_a_limit_submit_does_not_block(bench: Bench) -> None:
     raises(UsageValueError, lambda: bench.stream(max_pending=0), "a limit of 0", "max_pending")
 
 
-@check("3.12", "deferred")
+@check("3.12")
 def record_and_wait_are_not_held_back(bench: Bench) -> None:
     stream, other = bench.stream(max_pending=1), bench.stream()
     hold = bench.hold(stream)

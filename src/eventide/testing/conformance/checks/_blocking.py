@@ -85,17 +85,18 @@ def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
 
 @check("3.7", "concurrent")
 def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> None:
-    stream, gate = bench.stream(), bench.gate()
+    stream = bench.stream()
     hold = bench.hold(stream)
     waiting = bench.heard("stream_synchronization")
     waiter = bench.background(lambda: stream.synchronize(timeout=bench.patience))
     bench.eventually(lambda: waiting, "the other thread synchronizes the stream")
     bench.stays(lambda: not waiter.over, "the waiter waits")
-    later = stream.submit(gate)
+    later_hold = bench.hold(stream, behind=True)
+    later = stream.submit(int)
     hold.release()
     waiter.result()
     expect(not later.done(), "later work is still pending when synchronize returns")
-    gate.open()
+    later_hold.release()
 
 
 @check("3.7")
@@ -114,13 +115,14 @@ def synchronize_of_the_device_waits_for_all_of_its_streams(bench: Bench) -> None
 
 @check("3.10", "concurrent")
 def markers_are_published_item_by_item(bench: Bench) -> None:
-    stream, gate = bench.stream(), bench.gate()
+    stream = bench.stream()
     hold = bench.hold(stream)
     first = stream.submit(int, "1")
     event = stream.record_event()
-    last = stream.submit(gate)
+    last_hold = bench.hold(stream, behind=True)
+    last = stream.submit(int)
     hold.release()
     equal(first.result(bench.patience), 1, "work in front of work that still runs")
     event.synchronize(timeout=bench.patience)
-    expect(not last.done(), "the last work still runs")
-    gate.open()
+    expect(not last.done(), "the last work is still to come")
+    last_hold.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from eventide.runtime import Event
 from eventide.testing.conformance._bench import Bench
 from eventide.testing.conformance._check import check
-from eventide.testing.conformance._expect import equal, expect, raises
+from eventide.testing.conformance._expect import CheckSkippedError, equal, expect, raises
 
 NO_TIMING = "Both events must be created with argument 'enable_timing=True'."
 
@@ -151,3 +152,22 @@ def a_time_stands_still_and_a_new_record_brings_a_new_one(bench: Bench) -> None:
     hold.release()
     event.synchronize(timeout=bench.patience)
     expect(event.completed_at > before, "a record behind more work has a later time")
+
+
+@check("3.4", "timing")
+def the_time_of_a_marker_lies_between_the_marks_of_the_host(bench: Bench) -> None:
+    # Whatever clock the device has: it is mapped onto the trace's, and the error is stated.
+    if bench.capabilities.clock == "virtual":
+        raise CheckSkippedError("its time is not real")
+    stream = bench.stream()
+    bench.done(stream)
+    before = time.monotonic_ns()
+    event = bench.done(stream, enable_timing=True)
+    after = time.monotonic_ns()
+    error = bench.where.clock.error_ns
+    expect(error >= 0, "how well the clock is known is stated")
+    slack = error + (after - before) // 1000 + 10_000  # the bound was taken a moment later
+    expect(
+        before - slack <= event.completed_at <= after + slack,
+        f"a marker made between {before} and {after} has the time {event.completed_at}, {slack} ns beyond the bound",
+    )

@@ -1,0 +1,244 @@
+// Sanitizer: the engine for Python; programs and stored traces are walked with it. Live, the hooks feed it natively.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <string_view>
+#include <vector>
+
+#include "../core/sanitizer.hpp"
+#include "bind.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace eventide::python {
+namespace {
+
+using namespace eventide::sanitizer;
+
+// (address, bytes), (address, bytes, run, stride) or (address, bytes, run, stride, possible), any number of them.
+class Ranges {
+  public:
+    explicit Ranges(nb::handle given) {
+        nb::object fast = nb::steal(PySequence_Fast(given.ptr(), "reads and writes must be sequences of tuples"));
+        if (!fast.is_valid()) nb::raise_python_error();
+        const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
+        ranges_.reserve(size_t(n));
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            PyObject* item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
+            if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) < 2)
+                throw nb::type_error("an access is a tuple (address, bytes[, run, stride[, possible]])");
+            uint64_t v[5] = {};
+            for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(item) && k < 5; ++k) {
+                v[k] = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(item, k));
+                if (v[k] == uint64_t(-1) && PyErr_Occurred()) nb::raise_python_error();
+            }
+            ranges_.push_back({v[0], v[1], v[2], v[3], v[4] != 0});
+        }
+    }
+    operator std::span<const Range>() const { return ranges_; }  // NOLINT: it is one
+
+  private:
+    std::vector<Range> ranges_;
+};
+
+nb::object stream_of(uint64_t stream) {
+    return stream == no_stream ? nb::none() : nb::cast(stream);
+}
+
+nb::object party(const Party& p) {
+    constexpr const char* what[] = {"", "work", "host", "free", "allocation", "wait", "synchronize", "event"};
+    if (p.is == Party::Is::none) return nb::none();
+    nb::dict d;
+    d["what"] = what[unsigned(p.is)];
+    d["write"] = p.write;
+    d["work"] = p.work;
+    d["name"] = p.name;
+    d["stream"] = stream_of(p.stream);
+    d["thread"] = p.thread;
+    d["address"] = p.address;
+    d["nbytes"] = p.bytes;
+    d["stack_id"] = p.stack;
+    return d;
+}
+
+nb::dict finding(const Finding& f) {
+    constexpr const char* actions[] = {"nothing",    "wait",   "synchronize",   "hand-over", "record-stream",
+                                       "free-later", "remove", "record-before", "give-back"};
+    nb::dict fix;
+    fix["action"] = actions[unsigned(f.fix.what)];
+    fix["recorded"] = f.fix.recorded;
+    fix["event"] = f.fix.event;
+    fix["version"] = f.fix.version;
+    fix["stream"] = stream_of(f.fix.stream);
+    nb::dict d;
+    d["kind"] = std::string(name(f.kind));
+    d["certain"] = f.certain;
+    d["first"] = party(f.first);
+    d["second"] = party(f.second);
+    d["buffer"] = f.buffer;
+    d["buffer_name"] = f.buffer_name;
+    d["event"] = f.event;
+    d["version"] = f.version;
+    d["fix"] = fix;
+    d["count"] = f.count;
+    d["text"] = f.text;
+    return d;
+}
+
+// Wraps `method(engine, at, arguments...)` so that it ends with the keywords of At.
+#define AT_ARGUMENTS nb::kw_only(), "thread"_a = 0, "stack"_a = 0, "work"_a = 0, "name"_a = "", "past"_a = 0
+#define AT_PARAMETERS uint64_t thread, uint32_t stack, uint64_t work, std::string_view name, uint64_t past
+#define AT                              \
+    At {                                \
+        thread, stack, work, name, past \
+    }
+
+void bind_work(nb::class_<Engine>& c) {
+    c.def(
+         "submit",
+         [](Engine& e, uint64_t stream, nb::handle reads, nb::handle writes, bool known, AT_PARAMETERS) {
+             e.submit(AT, stream, Ranges(reads), Ranges(writes), known);
+         },
+         "stream"_a, "reads"_a, "writes"_a, "known"_a = true, AT_ARGUMENTS)
+        .def(
+            "host_access",
+            [](Engine& e, nb::handle reads, nb::handle writes, AT_PARAMETERS) {
+                e.host_access(AT, Ranges(reads), Ranges(writes));
+            },
+            "reads"_a, "writes"_a, AT_ARGUMENTS)
+        .def(
+            "allocate",
+            [](Engine& e, uint64_t address, uint64_t bytes, uint64_t stream, AT_PARAMETERS) {
+                e.allocate(AT, address, bytes, stream);
+            },
+            "address"_a, "bytes"_a, "stream"_a = no_stream, AT_ARGUMENTS)
+        .def(
+            "free",
+            [](Engine& e, uint64_t address, uint64_t stream, bool idle, AT_PARAMETERS) {
+                e.free(AT, address, stream, idle);
+            },
+            "address"_a, "stream"_a = no_stream, "idle"_a = false, AT_ARGUMENTS)
+        .def(
+            "record_stream",
+            [](Engine& e, uint64_t address, uint64_t stream, AT_PARAMETERS) { e.record_stream(AT, address, stream); },
+            "address"_a, "stream"_a, AT_ARGUMENTS);
+}
+
+void bind_order(nb::class_<Engine>& c) {
+    c.def("create_stream", &Engine::create_stream, "stream"_a, "device"_a = 0, "behind"_a = no_stream)
+        .def(
+            "delete_stream", [](Engine& e, uint64_t stream, AT_PARAMETERS) { e.delete_stream(AT, stream); }, "stream"_a,
+            AT_ARGUMENTS)
+        .def(
+            "create_event", [](Engine& e, uint64_t event, AT_PARAMETERS) { e.create_event(AT, event); }, "event"_a,
+            AT_ARGUMENTS)
+        .def("delete_event", &Engine::delete_event, "event"_a)
+        .def(
+            "record",
+            [](Engine& e, uint64_t event, uint64_t stream, uint64_t version, AT_PARAMETERS) {
+                e.record(AT, event, version, stream);
+            },
+            "event"_a, "stream"_a, "version"_a = newest, AT_ARGUMENTS)
+        .def(
+            "wait",
+            [](Engine& e, uint64_t event, uint64_t stream, uint64_t version, AT_PARAMETERS) {
+                e.wait(AT, event, version, stream);
+            },
+            "event"_a, "stream"_a, "version"_a = newest, AT_ARGUMENTS)
+        .def(
+            "signal", [](Engine& e, uint64_t token, uint64_t stream, AT_PARAMETERS) { e.signal(AT, token, stream); },
+            "token"_a, "stream"_a, AT_ARGUMENTS)
+        .def(
+            "wait_signal",
+            [](Engine& e, uint64_t token, uint64_t stream, bool asked, AT_PARAMETERS) {
+                e.wait_signal(AT, token, stream, asked);
+            },
+            "token"_a, "stream"_a, "asked"_a = true, AT_ARGUMENTS)
+        .def(
+            "wait_known",
+            [](Engine& e, uint64_t stream, const std::vector<std::pair<uint64_t, uint64_t>>& streams,
+               const std::vector<std::pair<uint64_t, uint64_t>>& threads, AT_PARAMETERS) {
+                std::vector<Engine::Known> known;
+                for (const auto& [id, count] : streams) known.push_back({false, id, count});
+                for (const auto& [id, count] : threads) known.push_back({true, id, count});
+                e.wait_known(AT, known, stream);
+            },
+            "stream"_a, "streams"_a, "threads"_a, AT_ARGUMENTS);
+}
+
+void bind_host(nb::class_<Engine>& c) {
+    c.def(
+         "synchronize_event",
+         [](Engine& e, uint64_t event, uint64_t version, bool asked, AT_PARAMETERS) {
+             e.synchronize_event(AT, event, version, asked);
+         },
+         "event"_a, "version"_a = newest, "asked"_a = true, AT_ARGUMENTS)
+        .def(
+            "synchronize_stream",
+            [](Engine& e, uint64_t stream, bool asked, AT_PARAMETERS) { e.synchronize_stream(AT, stream, asked); },
+            "stream"_a, "asked"_a = true, AT_ARGUMENTS)
+        .def(
+            "synchronize_device",
+            [](Engine& e, uint64_t device, bool asked, AT_PARAMETERS) { e.synchronize_device(AT, device, asked); },
+            "device"_a = 0, "asked"_a = true, AT_ARGUMENTS)
+        .def(
+            "synchronize_work",
+            [](Engine& e, uint64_t stream, uint64_t target, bool asked, AT_PARAMETERS) {
+                e.synchronize_work(AT, stream, target, asked);
+            },
+            "stream"_a, "target"_a, "asked"_a = false, AT_ARGUMENTS)
+        .def(
+            "synchronize_marked",
+            [](Engine& e, uint64_t token, bool asked, AT_PARAMETERS) { e.synchronize_marked(AT, token, asked); },
+            "token"_a, "asked"_a = true, AT_ARGUMENTS)
+        .def("mark_event", &Engine::mark_event, "token"_a, "event"_a, "version"_a = newest)
+        .def("mark_stream", &Engine::mark_stream, "token"_a, "stream"_a, "thread"_a = no_thread)
+        .def("mark_device", &Engine::mark_device, "token"_a, "device"_a = 0, "thread"_a = no_thread)
+        .def("mark_thread", &Engine::mark_thread, "token"_a, "thread"_a)
+        .def(
+            "host_signal", [](Engine& e, uint64_t token, AT_PARAMETERS) { e.host_signal(AT, token); }, "token"_a,
+            AT_ARGUMENTS)
+        .def(
+            "host_wait", [](Engine& e, uint64_t token, AT_PARAMETERS) { e.host_wait(AT, token); }, "token"_a,
+            AT_ARGUMENTS)
+        .def("forget_token", &Engine::forget_token, "token"_a)
+        .def("end_thread", &Engine::end_thread, "thread"_a);
+}
+
+}  // namespace
+
+void bind_sanitizer(nb::module_& m) {
+    nb::class_<Engine> c(m, "Sanitizer", "The sanitizer's engine; see native/core/sanitizer.hpp.");
+    c.def(
+        "__init__",
+        [](Engine* e, bool predict, size_t max_freed) { new (e) Engine({.predict = predict, .max_freed = max_freed}); },
+        nb::kw_only(), "predict"_a = false, "max_freed"_a = Options{}.max_freed);
+    bind_work(c);
+    bind_order(c);
+    bind_host(c);
+    c.def(
+         "finish", [](Engine& e, bool leaks, AT_PARAMETERS) { e.finish(AT, leaks); }, "leaks"_a = false, AT_ARGUMENTS)
+        .def("findings",
+             [](const Engine& e) {
+                 nb::list out;
+                 for (const Finding& f : e.findings()) out.append(finding(f));
+                 return out;
+             })
+        .def("coverage", [](const Engine& e) {
+            const Coverage c = e.coverage();
+            nb::dict d;
+            d["works"] = c.works;
+            d["known"] = c.known;
+            d["forgotten"] = c.forgotten;
+            d["streams"] = c.streams;
+            d["threads"] = c.threads;
+            d["ranges"] = c.ranges;
+            return d;
+        });
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,173 @@
+// The encoders of trace files: Arrow's buffers in, pieces of the file out.
+#include "../core/chrome_writer.hpp"
+#include "../core/lanes.hpp"
+#include "../core/pftrace_writer.hpp"
+#include "bind.hpp"
+#include "columns.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+
+trace::Texts texts(nb::handle pair) {
+    const auto both = nb::cast<nb::tuple>(pair);
+    const auto offsets = nb::cast<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(both[0]);
+    const auto data = nb::cast<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(both[1]);
+    const int64_t count = int64_t(offsets.size()) - 1;
+    if (count < 0 || offsets.data()[count] > int64_t(data.size()))
+        throw Error(ErrorKind::value, "the offsets of a text column lead beyond its data");
+    return {count, offsets.data(), reinterpret_cast<const char*>(data.data())};
+}
+
+namespace {
+
+trace::Spans spans_of(const nb::dict& given) {
+    Columns c(given, "start");
+    trace::Spans s;
+    s.count = c.rows();
+    s.track = c.get<int32_t>("track");
+    s.name = c.get<int32_t>("name");
+    s.category = c.get<int32_t>("category");
+    s.start = c.get<int64_t>("start");
+    s.duration = c.get<int64_t>("duration");
+    s.submit = c.get<int64_t>("submit");
+    s.cpu = c.get<int64_t>("cpu");
+    s.work = c.get<int64_t>("work");
+    s.correlation = c.get<int64_t>("correlation");
+    s.outcome = c.get<int32_t>("outcome");
+    s.stack = c.get<int32_t>("stack");
+    s.args = texts(given["args"]);
+    return s;
+}
+
+trace::Instants instants_of(const nb::dict& given) {
+    Columns c(given, "time");
+    return {c.rows(),
+            c.get<int32_t>("track"),
+            c.get<int32_t>("name"),
+            c.get<int32_t>("category"),
+            c.get<int64_t>("time"),
+            c.get<int32_t>("stack"),
+            texts(given["args"])};
+}
+
+trace::Counters counters_of(const nb::dict& given) {
+    Columns c(given, "time");
+    return {c.rows(), c.get<int32_t>("series"), c.get<int64_t>("time"), c.get<double>("value")};
+}
+
+trace::Edges edges_of(const nb::dict& given) {
+    Columns c(given, "from_time");
+    return {c.rows(),
+            c.get<int32_t>("from_track"),
+            c.get<int64_t>("from_time"),
+            c.get<int64_t>("from_span"),
+            c.get<int32_t>("to_track"),
+            c.get<int64_t>("to_time"),
+            c.get<int64_t>("to_span")};
+}
+
+nb::dict dict_of(const nb::dict& tables, const char* name) {
+    return nb::cast<nb::dict>(tables[name]);
+}
+
+template <class T>
+nb::object array(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
+}
+
+int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,
+                      uint64_t first_track) {
+    trace::PftraceInput in;
+    in.spans = spans_of(dict_of(tables, "spans"));
+    in.instants = instants_of(dict_of(tables, "instants"));
+    in.counters = counters_of(dict_of(tables, "counters"));
+    in.edges = edges_of(dict_of(tables, "edges"));
+    in.names = texts(names["names"]);
+    in.categories = texts(names["categories"]);
+    in.outcomes = texts(names["outcomes"]);
+    in.places = texts(names["places"]);
+    in.base = base;
+    in.first_track = first_track;
+    PythonSink sink(std::move(write));
+    nb::gil_scoped_release release;
+    return trace::write_pftrace(in, lanes, sink);
+}
+
+int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
+                     int64_t base, bool first) {
+    trace::ChromeInput in;
+    in.spans = spans_of(dict_of(tables, "spans"));
+    in.instants = instants_of(dict_of(tables, "instants"));
+    in.counters = counters_of(dict_of(tables, "counters"));
+    in.edges = edges_of(dict_of(tables, "edges"));
+    in.names = texts(names["names"]);
+    in.categories = texts(names["categories"]);
+    in.outcomes = texts(names["outcomes"]);
+    in.places = texts(names["places"]);
+    in.arrows = texts(names["arrows"]);
+    in.own = texts(names["own"]);
+    in.series = texts(names["series"]);
+    in.arrow = Columns(dict_of(tables, "edges"), "from_time").get<int32_t>("arrow");
+    in.own_category = Columns(dict_of(tables, "spans"), "start").get<int32_t>("own_category");
+    Columns places(layout, "pid");
+    if (places.rows() != int64_t(lanes.track.size())) throw Error(ErrorKind::value, "each lane needs a pid and a tid");
+    in.pid = places.get<int64_t>("pid");
+    in.tid = places.get<int64_t>("tid");
+    in.stream = places.get<int64_t>("stream");
+    in.device = places.get<int64_t>("device");
+    Columns series(dict_of(tables, "series"), "pid");
+    if (series.rows() != in.series.count) throw Error(ErrorKind::value, "each series needs a pid");
+    in.series_pid = series.get<int64_t>("pid");
+    in.base = base;
+    PythonSink sink(std::move(write));
+    nb::gil_scoped_release release;
+    return trace::write_chrome(in, lanes, first, sink);
+}
+
+}  // namespace
+
+void bind_trace_writers(nb::module_& m) {
+    nb::class_<trace::Lanes>(m, "Lanes", "The lanes on which the spans of each track nest.")
+        .def(
+            "lane", [](trace::Lanes& l) { return array(std::vector<int32_t>(l.lane)); },
+            nb::sig("def lane(self) -> numpy.typing.NDArray[numpy.int32]"), "Of each span.")
+        .def(
+            "track", [](trace::Lanes& l) { return array(std::vector<int32_t>(l.track)); },
+            nb::sig("def track(self) -> numpy.typing.NDArray[numpy.int32]"), "Of each lane.")
+        .def(
+            "order", [](trace::Lanes& l) { return array(std::vector<int64_t>(l.order)); },
+            nb::sig("def order(self) -> numpy.typing.NDArray[numpy.int64]"),
+            "The rows of the spans, lane by lane, outer before inner.");
+    m.def(
+        "assign_lanes",
+        [](nb::dict columns, int32_t tracks) {
+            Columns c(columns, "start");
+            trace::Spans s;
+            s.count = c.rows();
+            s.track = c.get<int32_t>("track");
+            s.start = c.get<int64_t>("start");
+            s.duration = c.get<int64_t>("duration");
+            nb::gil_scoped_release release;
+            return trace::assign_lanes(s, tracks);
+        },
+        nb::arg("spans"), nb::arg("tracks"),
+        nb::sig("def assign_lanes(spans: dict[str, typing.Any], tracks: int) -> Lanes"),
+        "Puts each span on the first lane of its track on which it nests.");
+    m.def("write_pftrace", write_pftrace, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
+          nb::arg("base"), nb::arg("first_track"),
+          nb::sig("def write_pftrace(write: collections.abc.Callable[[bytes], object], lanes: Lanes, "
+                  "tables: dict[str, dict[str, typing.Any]], names: dict[str, typing.Any], base: int, "
+                  "first_track: int) -> int"),
+          "Writes track events through `write`; returns how many edges became arrows.");
+    m.def("write_chrome", write_chrome, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
+          nb::arg("layout"), nb::arg("base"), nb::arg("first"),
+          nb::sig("def write_chrome(write: collections.abc.Callable[[bytes], object], lanes: Lanes, "
+                  "tables: dict[str, dict[str, typing.Any]], names: dict[str, typing.Any], "
+                  "layout: dict[str, typing.Any], base: int, first: bool) -> int"),
+          "Writes Chrome's events through `write`; returns how many edges became arrows.");
+}
+
+}  // namespace eventide::python

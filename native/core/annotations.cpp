@@ -1,0 +1,137 @@
+#include "annotations.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include "proto.hpp"
+
+namespace eventide::trace {
+namespace {
+
+// Fields of DebugAnnotation.
+constexpr uint32_t name_iid = 1, bool_value = 2, uint_value = 3, int_value = 4, double_value = 5, string_value = 6,
+                   legacy_json_value = 9, dict_entries = 11, array_values = 12;
+constexpr uint32_t debug_annotation_names = 3;  // of InternedData
+constexpr size_t deepest = 100;                 // deeper values are kept as JSON text
+
+}  // namespace
+
+uint64_t Annotations::key(std::string_view name) {
+    auto found = keys_.find(name);
+    if (found == keys_.end()) {
+        found = keys_.emplace(std::string(name), uint32_t(names_.size() + 1)).first;
+        names_.push_back(found->first);
+        seen_in_.push_back(0);
+    }
+    const uint32_t number = found->second;
+    if (seen_in_[number - 1] != sequence_) {
+        seen_in_[number - 1] = sequence_;
+        fresh_.push_back(number);
+    }
+    return number;
+}
+
+void Annotations::take_new_names(std::string& out) {
+    std::string entry;
+    for (const uint32_t number : fresh_) {
+        entry.clear();
+        proto::number(entry, 1, number);
+        proto::bytes(entry, 2, names_[number - 1]);
+        proto::bytes(out, debug_annotation_names, entry);
+    }
+    fresh_.clear();
+}
+
+bool Annotations::members(std::string& out, uint32_t field, std::string_view object) {
+    json::Cursor cursor(object);
+    const size_t before = out.size();
+    if (members(out, field, cursor, 0) && cursor.peek() == '\0') return true;
+    out.resize(before);
+    return false;
+}
+
+bool Annotations::members(std::string& out, uint32_t field, json::Cursor& cursor, size_t depth) {
+    if (!cursor.take('{')) return false;
+    if (cursor.take('}')) return true;
+    do {
+        if (scratch_.size() <= depth) scratch_.resize(depth + 8);
+        std::string made = std::move(scratch_[depth]);
+        made.clear();
+        if (!cursor.string(text_) || !cursor.take(':')) return false;
+        proto::number(made, name_iid, key(text_));
+        if (!value(made, cursor, depth + 1)) return false;
+        proto::bytes(out, field, made);
+        scratch_[depth] = std::move(made);
+    } while (cursor.take(','));
+    return cursor.take('}');
+}
+
+bool Annotations::elements(std::string& out, json::Cursor& cursor, size_t depth) {
+    if (!cursor.take('[')) return false;
+    do {
+        std::string made;
+        if (!value(made, cursor, depth + 1)) return false;
+        proto::bytes(out, array_values, made);
+    } while (cursor.take(','));
+    return cursor.take(']');
+}
+
+void Annotations::number(std::string& out, std::string_view text) {
+    int64_t whole;
+    uint64_t large;
+    const char *const begin = text.data(), *const end = begin + text.size();
+    if (std::from_chars(begin, end, whole).ptr == end && std::from_chars(begin, end, whole).ec == std::errc()) {
+        proto::number(out, int_value, uint64_t(whole));
+    } else if (std::from_chars(begin, end, large).ptr == end && std::from_chars(begin, end, large).ec == std::errc()) {
+        proto::number(out, uint_value, large);
+    } else if (text.find_first_of(".eENI") == text.npos) {  // a whole number of more than 64 bits
+        proto::bytes(out, legacy_json_value, text);
+    } else {
+        const bool negative = text[0] == '-';
+        double real = 0;
+        if (text.find('N') != text.npos)
+            real = std::numeric_limits<double>::quiet_NaN();
+        else if (text.find('I') != text.npos)
+            real = std::numeric_limits<double>::infinity() * (negative ? -1 : 1);
+        else if (std::from_chars(begin, end, real).ec == std::errc::result_out_of_range)
+            return proto::bytes(out, legacy_json_value, text);
+        proto::real(out, double_value, real);
+    }
+}
+
+bool Annotations::value(std::string& out, json::Cursor& cursor, size_t depth) {
+    switch (cursor.peek()) {
+        case '"':
+            if (!cursor.string(text_)) return false;
+            proto::bytes(out, string_value, text_);
+            return true;
+        case 't':
+            proto::number(out, bool_value, 1);
+            return cursor.word("true");
+        case 'f':
+            proto::number(out, bool_value, 0);
+            return cursor.word("false");
+        case '{':
+        case '[': {
+            json::Cursor ahead = cursor;
+            const bool object = ahead.take('{'),
+                       empty = ahead.take('}') || (!object && ahead.take('[') && ahead.take(']'));
+            if (!empty && depth < deepest)
+                return object ? members(out, dict_entries, cursor, depth) : elements(out, cursor, depth);
+            [[fallthrough]];  // what Perfetto has no value for is JSON text
+        }
+        case 'n': {
+            const std::string_view text = cursor.skip();
+            proto::bytes(out, legacy_json_value, text);
+            return !text.empty();
+        }
+        default: {
+            const std::string_view text = cursor.number();
+            if (text.empty()) return false;
+            number(out, text);
+            return true;
+        }
+    }
+}
+
+}  // namespace eventide::trace

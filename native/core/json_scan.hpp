@@ -1,0 +1,64 @@
+// Walks JSON text that may end anywhere. Nothing is copied: a value is the bytes from its first to its last.
+//
+// The text must be followed by PADDING bytes that may be read and mean nothing. Every function stands at `at`, returns
+// true and moves behind what it read, or returns false with `problem` set: `more` when the text ended first (try again
+// with more of it), `bad` when no more text can help; then `at` is where it went wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace eventide::json {
+
+constexpr size_t PADDING = 16;
+constexpr int MAX_DEPTH = 400;       // Python's own parser, which reads what we keep, gives up at about a thousand
+constexpr size_t MAX_NUMBER = 1000;  // characters; Python refuses integers of more than 4300 digits
+
+enum class Problem : uint8_t { none, more, bad };
+enum class Kind : uint8_t { absent, string, number, object, array, literal, not_a_number };
+
+// What a value's text needs before others may read it.
+enum Flags : uint8_t {
+    ESCAPED = 1,  // a string in it has a backslash
+    DIRTY = 2,    // NaN, broken UTF-8, a lone surrogate, a raw control character, an unknown escape: see json_text.hpp
+};
+
+struct Value {
+    const char* begin = nullptr;
+    const char* end = nullptr;
+    Kind kind = Kind::absent;
+    uint8_t flags = 0;
+
+    std::string_view text() const { return {begin, size_t(end - begin)}; }
+    std::string_view inner() const { return {begin + 1, size_t(end - begin - 2)}; }  // of a string: between the quotes
+    explicit operator bool() const { return kind != Kind::absent; }
+};
+
+struct Scanner {
+    const char* at;
+    const char* end;
+    Problem problem = Problem::none;
+    const char* message = "";
+
+    bool fail(const char* why);  // always false
+    bool more();                 // always false
+
+    bool space();  // past blanks; false when the text ends there
+    bool expect(char c, const char* why);
+    bool value(Value& out);   // any value, checked to the last byte
+    bool string(Value& out);  // at stands on the quote
+    // After an element: true with `last` set at the closing bracket, false with `last` unset at a comma that is passed.
+    bool separator(char close, bool& last);
+
+  private:
+    bool scalar(Value& out);
+    bool number(Value& out);
+    bool word(Value& out);
+    bool nested(Value& out);
+    bool escape(uint8_t& flags);
+    bool high_bytes(uint8_t& flags);
+    bool key_and_colon(uint8_t& flags);
+};
+
+}  // namespace eventide::json

@@ -1,0 +1,206 @@
+// Accesses against the shadow, and lifetimes.
+#include <algorithm>
+
+#include "sanitizer_state.hpp"
+
+namespace eventide::sanitizer {
+namespace {
+
+constexpr size_t max_entries = 1024;  // of one range: after races by many, or with many strides
+
+// Whether an access leaves nothing of an older one that it is ordered after.
+bool replaces(const Entry& now, const Entry& before) noexcept {
+    return !before.old && (now.dense() || (now.same_shape(before) && !now.possible));
+}
+
+// Same agent, same bytes, same owner: the later stands for both.
+Entry* same(std::vector<Entry>& all, const Entry& e) noexcept {
+    for (Entry& x : all)
+        if (x.slot == e.slot && !x.old && x.same_shape(e)) return &x;
+    return nullptr;
+}
+
+void add(std::vector<Entry>& all, const Entry& e) {
+    if (all.size() >= max_entries) all.erase(all.begin());
+    all.push_back(e);
+}
+
+}  // namespace
+
+Entry Engine::State::entry(const At& at, const Agent& a, bool write) {
+    return {.count = a.count,
+            .work = at.work,
+            .thread = at.thread,
+            .stream = a.thread ? no_stream : a.id,
+            .slot = a.slot,
+            .stack = at.stack,
+            .name = intern(at.name),
+            .write = write};
+}
+
+void Engine::State::touch(const At& at, const Agent& a, const Range& range, bool write) {
+    if (!range.bytes) return;
+    deferred = at.past != 0;
+    Entry e = entry(at, a, write);
+    e.possible = range.possible;
+    if (range.stride > range.run && range.run && range.bytes > range.run) {
+        if (range.stride <= UINT32_MAX) {
+            e.stride = uint32_t(range.stride);
+            e.run = uint32_t(range.run);
+            e.phase = uint32_t(range.address % range.stride);
+        } else {
+            e.possible = true;
+        }
+    }
+    const uint64_t end = range.address + range.bytes;
+    size_t parts = 0;
+    shadow.visit(range.address, end, [&](Segment& s) {
+        ++parts;
+        touch(s, e, a);
+    });
+    if (write && parts > 1 && e.dense()) shadow.merge(range.address, end);
+}
+
+void Engine::State::used_freed(const Segment& s, const Entry& e, const Agent& a) {
+    const Lifetime& l = shadow.lifetime(s.lifetime);
+    Finding f{.kind = Kind::use_after_free, .buffer = l.address, .buffer_name = names[l.name]};
+    f.first = party(l.freed_by, Party::Is::free, s.start, s.end);
+    f.second = party(e, a.thread ? Party::Is::host : Party::Is::work, s.start, s.end);
+    f.fix.what = Fix::Do::free_later;
+    if (deferred && e.work < l.freed_by.work) {  // it was queued before the free, and runs after it
+        if (std::find(l.users.begin(), l.users.end(), e.stream) != l.users.end()) return;
+        f.kind = Kind::missing_record_stream;
+        f.fix = {.what = Fix::Do::record_stream, .stream = e.stream};
+        std::swap(f.first, f.second);
+    }
+    report(std::move(f));
+}
+
+void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
+    if (s.lifetime && shadow.lifetime(s.lifetime).freed) return used_freed(s, e, a);
+    for (const Entry& w : s.writes)
+        if (!ordered(a, w)) conflict(s, w, e, a);
+    if (!e.write) {
+        if (Entry* mine = same(s.reads, e))
+            *mine = e;
+        else
+            add(s.reads, e);
+        return;
+    }
+    for (const Entry& r : s.reads)
+        if (!ordered(a, r)) conflict(s, r, e, a);
+    const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x); };
+    std::erase_if(s.writes, over);
+    std::erase_if(s.reads, over);
+    add(s.writes, e);
+}
+
+void Engine::State::conflict(const Segment& s, const Entry& before, const Entry& now, const Agent& a) {
+    const Overlap sure = overlap(before, now, s.start, s.end);
+    if (sure == Overlap::no) return;
+    const Lifetime& l = shadow.lifetime(s.lifetime);
+    Finding f{.kind = before.old ? Kind::use_after_free : Kind::race,
+              .certain = sure == Overlap::certain,
+              .buffer = s.lifetime ? l.address : s.start,
+              .buffer_name = names[l.name]};
+    f.first = party(before, before.stream == no_stream ? Party::Is::host : Party::Is::work, s.start, s.end);
+    f.second = party(now, a.thread ? Party::Is::host : Party::Is::work, s.start, s.end);
+    if (before.unguarded) {
+        f.fix = {.what = Fix::Do::record_stream, .stream = before.stream};
+    } else if (deferred && now.work < before.work) {  // it was submitted earlier, and the fix goes by that
+        f.fix = ordering_fix(now, before);
+        std::swap(f.first, f.second);
+    } else {
+        f.fix = ordering_fix(before, now);
+    }
+    report(std::move(f));
+}
+
+void Engine::allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream) {
+    State& st = *state_;
+    if (st.strict) st.strict->allocate(at, address, bytes, stream);
+    Agent& t = st.thread(at.thread);
+    Entry by = st.entry(at, t, false);
+    by.stream = stream;
+    st.shadow.allocate(address, std::max<uint64_t>(bytes, 1), by.name, by);
+}
+
+void Engine::record_stream(const At& at, uint64_t address, uint64_t stream) {
+    State& st = *state_;
+    if (st.strict) st.strict->record_stream(at, address, stream);
+    const uint32_t n = st.shadow.at(address);
+    if (!n || st.shadow.lifetime(n).freed) return;
+    std::vector<uint64_t>& users = st.shadow.lifetime(n).users;
+    if (std::find(users.begin(), users.end(), stream) == users.end()) users.push_back(stream);
+}
+
+// The memory goes back: who is still using it?
+void Engine::State::release(Segment& s, const Entry& by, const Point& at, const std::vector<Point>& users) {
+    const auto held = [&](const Entry& e) {
+        return std::any_of(users.begin(), users.end(), [&](const Point& u) { return u.after(e.slot, e.count); });
+    };
+    const bool fresh =
+        std::any_of(s.writes.begin(), s.writes.end(), [](const Entry& w) { return !w.old && w.dense(); });
+    for (std::vector<Entry>* all : {&s.writes, &s.reads}) {
+        std::erase_if(*all, [&](const Entry& e) { return held(e) || (fresh && e.old); });
+        for (Entry& e : *all) {
+            if (!std::exchange(e.old, true) && !at.after(e.slot, e.count)) {
+                e.unguarded = e.stream != no_stream;
+                const Lifetime& l = shadow.lifetime(s.lifetime);
+                Finding f{.kind = e.unguarded ? Kind::missing_record_stream : Kind::use_after_free,
+                          .certain = !e.possible,
+                          .buffer = l.address,
+                          .buffer_name = names[l.name]};
+                f.first = party(e, e.unguarded ? Party::Is::work : Party::Is::host, s.start, s.end);
+                f.second = party(by, Party::Is::free, s.start, s.end);
+                if (e.unguarded)
+                    f.fix = {.what = Fix::Do::record_stream, .stream = e.stream};
+                else
+                    f.fix = ordering_fix(e, by);
+                report(std::move(f));
+            }
+        }
+    }
+}
+
+void Engine::free(const At& at, uint64_t address, uint64_t stream, bool idle) {
+    State& st = *state_;
+    if (st.strict) st.strict->free(at, address, stream, idle);
+    const uint32_t n = st.shadow.at(address);
+    if (!n) return;  // it was allocated before anybody listened
+    Agent& t = st.thread(at.thread);
+    Agent* a = &t;
+    if (stream == no_stream) {
+        if (!at.past) st.observe(t, nullptr);
+    } else {
+        a = &st.enter(at, stream, t);
+        st.enter_host(at, *a, t);
+    }
+    Entry by = st.entry(at, *a, true);
+    const Lifetime& l = st.shadow.lifetime(n);
+    if (l.freed) {
+        Finding f{.kind = Kind::use_after_free, .buffer = l.address, .buffer_name = st.names[l.name]};
+        f.first = st.party(l.freed_by, Party::Is::free, l.address, l.address + l.bytes);
+        f.second = st.party(by, Party::Is::free, l.address, l.address + l.bytes);
+        f.fix.what = Fix::Do::remove;
+        return st.report(std::move(f));
+    }
+    const Point point = a->point();
+    std::vector<Point> users;
+    for (const uint64_t user : l.users) {
+        Agent& u = st.stream(user);
+        st.observe(u, &point, false);
+        users.push_back(u.point());
+    }
+    st.shadow.visit(l.address, l.address + l.bytes, [&](Segment& s) {
+        if (s.lifetime != n) return;
+        if (idle) {
+            s.writes.clear();
+            s.reads.clear();
+        }
+        st.release(s, by, point, users);
+    });
+    st.shadow.freed(n, by);
+}
+
+}  // namespace eventide::sanitizer

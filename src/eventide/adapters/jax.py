@@ -1,0 +1,117 @@
+"""The adapter of JAX: its monitoring tells of tracing, lowering and compiling, and of the compilation cache.
+
+install()      idempotent; imports jax.monitoring
+uninstall()    JAX is as it was
+
+Each of the three phases is one compile in ``eventide.compiling``, named after the function, with its phase in the
+details. JAX tells no streams and no launches: compiles are all that is heard.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from typing import Any
+
+from eventide.adapters._guard import guarded
+from eventide.compiling import CallbackTrigger, Compile, callback_handler
+from eventide.errors import UsageError
+
+PHASES = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "backend compile",
+}
+CACHE = {"/jax/compilation_cache/cache_hits": True, "/jax/compilation_cache/cache_misses": False}
+
+_numbers = itertools.count(1)
+_local = threading.local()  # .open: compiles that run on this thread, the innermost last
+_lock = threading.Lock()  # guards _monitoring
+_monitoring: Any = None  # jax.monitoring, while installed
+
+
+class _Open:
+    """A phase that has begun."""
+
+    def __init__(self, event: str, function: str) -> None:
+        self.event = event
+        self.handled = sys.exc_info()[1]  # an error that the program was handling before we began
+        self.cache_hit: bool | None = None
+        self.compile: Compile = callback_handler.begin(CallbackTrigger.JAX, f"jax/{next(_numbers)}", name=function)
+
+
+def install() -> None:
+    """Hear JAX from now on."""
+    global _monitoring  # noqa: PLW0603  (one JAX in a process)
+    with _lock:
+        if _monitoring is not None:
+            return
+        try:
+            from jax import monitoring
+        except ImportError as error:
+            raise UsageError(f"jax cannot be heard: {error}; pip install jax") from error
+        monitoring.register_scalar_listener(_began)
+        monitoring.register_event_duration_secs_listener(_ended)
+        monitoring.register_event_listener(_happened)
+        _monitoring = monitoring
+
+
+def uninstall() -> None:
+    """Hear it no more; JAX is as it was."""
+    global _monitoring
+    with _lock:
+        monitoring, _monitoring = _monitoring, None
+    if monitoring is None:
+        return
+    for unregister, listener in (
+        (monitoring.unregister_scalar_listener, _began),
+        (monitoring.unregister_event_duration_listener, _ended),
+        (monitoring.unregister_event_listener, _happened),
+    ):
+        try:
+            unregister(listener)
+        except (AssertionError, ValueError):  # somebody has cleared all listeners meanwhile
+            continue
+
+
+def installed() -> bool:
+    """True between install() and uninstall()."""
+    return _monitoring is not None
+
+
+@guarded
+def _began(event: str, value: float, *, fun_name: str = "", **_: Any) -> None:  # noqa: ARG001  (JAX's signature)
+    if event in PHASES:
+        _stack().append(_Open(event, _plain(str(fun_name))))
+
+
+@guarded
+def _happened(event: str, **_: Any) -> None:
+    if event in CACHE and _stack():
+        _stack()[-1].cache_hit = CACHE[event]
+
+
+@guarded
+def _ended(event: str, duration: float, **_: Any) -> None:  # noqa: ARG001  (ours is measured on the trace's clock)
+    if event not in PHASES:
+        return
+    stack = _stack()
+    while stack:  # what began inside this one and was never told to end goes with it
+        phase = stack.pop()
+        if phase.event == event:
+            error = sys.exc_info()[1]
+            failed = error if error is not phase.handled else None
+            phase.compile.end(failed, cache_hit=phase.cache_hit, details={"phase": PHASES[event]})
+            return
+        phase.compile.end(ok=None, details={"phase": PHASES[phase.event]})
+
+
+def _plain(name: str) -> str:
+    """One name for one function: lowering and compiling call `f` "jit(f)"."""
+    return name[4:-1] if name.startswith("jit(") and name.endswith(")") else name
+
+
+def _stack() -> list[_Open]:
+    found: list[_Open] = _local.__dict__.setdefault("open", [])
+    return found

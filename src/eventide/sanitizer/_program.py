@@ -1,0 +1,248 @@
+"""A stream program as data: a list of steps in submission order, read strictly and given addresses.
+
+Such as ``{"ops": [{"op": "record", "event": "e", "stream": 1}, ...]}``; docs/sanitizer.md has the format.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eventide.errors import UsageTypeError, UsageValueError
+
+Stream = int | str
+Range = tuple[int, int]  # address, bytes
+
+# What each step needs; everything may have `thread` (0), `name`, and keys that begin with "x-" or "_" for notes.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "work": ("stream",),
+    "host": (),
+    "record": ("event", "stream"),
+    "wait": ("event", "stream"),
+    "synchronize_event": ("event",),
+    "synchronize_stream": ("stream",),
+    "synchronize_device": (),
+    "allocate": ("buffer",),
+    "free": ("buffer",),
+    "record_stream": ("buffer", "stream"),
+    "create_event": ("event",),
+    "delete_event": ("event",),
+    "wait_value": ("semaphore", "value", "stream"),
+    "signal_value": ("semaphore", "value", "stream"),
+    "collective": ("name", "rank_stream"),
+    "host_signal": ("token",),
+    "host_wait": ("token",),
+    "exit": (),
+}
+MAY: dict[str, tuple[str, ...]] = {
+    "work": ("reads", "writes"),
+    "host": ("reads", "writes"),
+    "allocate": ("stream", "reuses", "bytes"),
+    "free": ("stream",),
+    "collective": ("group",),
+}
+ALIASES = {"destroy_event": "delete_event"}
+ON_A_STREAM = {"work", "record", "wait", "wait_value", "signal_value", "collective"}  # and free, if it names one
+
+
+@dataclass(slots=True)
+class Step:
+    """One step; `number` counts from 1 and is its work id and its place."""
+
+    number: int
+    op: str
+    thread: int = 0
+    stream: Stream | None = None
+    name: str = ""
+    event: str | int = ""
+    version: int = 0  # of the event: recorded here, or bound to; 0: it was never recorded
+    buffer: str = ""
+    address: int = 0
+    reads: list[Range] = field(default_factory=list)
+    writes: list[Range] = field(default_factory=list)
+    semaphore: str | int = ""
+    value: int = 0
+    token: str | int = ""
+    group: str = ""
+    retakes: list[tuple[int, int]] = field(default_factory=list)  # (ghost, number of the free) of the old owner
+
+    @property
+    def queued(self) -> bool:
+        """It runs when its stream comes to it, not when the thread does."""
+        return self.op in ON_A_STREAM or (self.op == "free" and self.stream is not None)
+
+
+@dataclass(slots=True)
+class Program:
+    steps: list[Step]
+    blocks: list[Stream]  # streams that stream 0 orders itself against
+    sizes: dict[int, int]  # bytes by base address
+    names: dict[int, str]  # of the buffer by base address
+
+    def buffer_at(self, address: int) -> int:
+        """The base address: every buffer has a region of its own."""
+        return address & ~(REGION - 1)
+
+
+REGION = 1 << 40  # bytes apart; larger than any range
+
+
+def parse(program: Mapping[str, Any]) -> Program:
+    """Read and check a program; what is wrong with it is a UsageError that names the step."""
+    if not isinstance(program, Mapping):
+        raise UsageTypeError(f"a program is a dict with a list of steps under 'ops', not {type(program).__name__}")
+    ops = program.get("ops")
+    if not isinstance(ops, Sequence) or isinstance(ops, str | bytes):
+        raise UsageValueError("a program has a list of steps under 'ops'; see docs/sanitizer.md for the format")
+    blocks = program.get("default_stream_blocks", [])
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str):
+        raise UsageValueError(f"'default_stream_blocks' lists streams, it is {blocks!r}")
+    reader = _Reader()
+    steps = [reader.step(number, op) for number, op in enumerate(ops, 1)]
+    return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names)
+
+
+class _Reader:
+    """Walks the steps in order; knows which buffers live and at which address."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        self._at: dict[str, int] = {}  # address by buffer
+        self._freed: dict[str, int] = {}  # number of the free by buffer
+        self._owner: dict[int, str] = {}  # buffer by address
+        self._used: dict[str, int] = {}  # first use of buffers that nobody allocated
+        self._allocated: set[str] = set()
+        self._versions: Counter[str | int] = Counter()
+        self._left: int | None = None
+
+    def step(self, number: int, op: Any) -> Step:
+        where = f"step {number}"
+        if not isinstance(op, Mapping):
+            raise UsageTypeError(
+                f"{where} must be a dict such as {{'op': 'record', 'event': 'e', 'stream': 1}}, not {op!r}"
+            )
+        kind = ALIASES.get(op.get("op", ""), op.get("op"))
+        if kind not in NEEDS:
+            raise UsageValueError(f"{where} has op {op.get('op')!r}; it must be one of {', '.join(NEEDS)}")
+        where = f"step {number} ({kind})"
+        self._check_keys(where, kind, op)
+        if self._left is not None:
+            raise UsageValueError(f"{where} comes after the exit in step {self._left}; exit is the last step")
+        step = Step(number, kind, thread=_integer(where, "thread", op.get("thread", 0)))
+        stream = op.get("rank_stream", op.get("stream"))
+        if stream is not None:
+            step.stream = _label(where, "stream", stream)
+        step.name = str(op.get("name", ""))
+        step.group = str(op.get("group", ""))
+        for key in ("event", "semaphore", "token"):
+            if key in op:
+                setattr(step, key, _label(where, key, op[key]))
+        if kind == "record":
+            self._versions[step.event] += 1
+        step.version = self._versions[step.event]
+        if "value" in op:
+            step.value = _integer(where, "value", op["value"])
+        if kind == "exit":
+            self._left = number
+        self._memory(where, step, op)
+        return step
+
+    @staticmethod
+    def _check_keys(where: str, kind: str, op: Mapping[str, Any]) -> None:
+        missing = [key for key in NEEDS[kind] if op.get(key) is None]
+        if missing:
+            raise UsageValueError(f"{where} needs {missing[0]!r}")
+        known = {"op", "thread", "name", *NEEDS[kind], *MAY.get(kind, ())}
+        unknown = [key for key in op if key not in known and not str(key).startswith(("_", "x-"))]
+        if unknown:
+            raise UsageValueError(f"{where} has no field {unknown[0]!r}; it has {', '.join(sorted(known - {'op'}))}")
+
+    def _memory(self, where: str, step: Step, op: Mapping[str, Any]) -> None:
+        if step.op == "allocate":
+            self._allocate(where, step, op)
+        elif step.op in {"free", "record_stream"}:
+            step.buffer = str(_label(where, "buffer", op["buffer"]))
+            step.address = self._address(step.buffer, step.number)
+            if step.op == "free" and step.buffer not in self._freed:
+                self._freed[step.buffer] = step.number
+        else:
+            step.reads = self._ranges(where, step, "reads", op)
+            step.writes = self._ranges(where, step, "writes", op)
+
+    def _allocate(self, where: str, step: Step, op: Mapping[str, Any]) -> None:
+        buffer = step.buffer = str(_label(where, "buffer", op["buffer"]))
+        if buffer in self._allocated and buffer not in self._freed:
+            raise UsageValueError(f"{where} allocates {buffer!r}, which was not freed since it was allocated")
+        if buffer in self._used:
+            raise UsageValueError(f"{where} allocates {buffer!r}, which step {self._used[buffer]} has used already")
+        old = op.get("reuses")
+        if old is None:
+            base = self._fresh(buffer)
+        else:
+            old = str(_label(where, "reuses", old))
+            if old not in self._freed:
+                raise UsageValueError(f"{where} reuses the address of {old!r}, which was not freed before")
+            base = self._at[old]
+            owner = self._owner[base]
+            if owner not in self._freed:
+                raise UsageValueError(
+                    f"{where} reuses the address of {old!r}, which {owner!r} has now; free that first"
+                )
+            # Who uses the old name from now on means memory that is gone; it gets an address that stays freed.
+            ghost = self._at[owner] = self._fresh(owner)
+            step.retakes = [(ghost, self._freed[owner])]
+        self._freed.pop(buffer, None)
+        self._allocated.add(buffer)
+        self._at[buffer] = step.address = base
+        self._owner[base] = buffer
+        self.names[base] = buffer
+        self._grow(base, _integer(where, "bytes", op.get("bytes", 0)))
+
+    def _fresh(self, buffer: str) -> int:
+        base = (len(self.sizes) + 1) * REGION
+        self._owner[base] = buffer
+        self.names[base] = buffer
+        self.sizes[base] = 1
+        return base
+
+    def _grow(self, base: int, size: int) -> None:
+        self.sizes[base] = max(self.sizes[base], size)
+
+    def _address(self, buffer: str, number: int) -> int:
+        if buffer not in self._at:
+            self._at[buffer] = self._fresh(buffer)
+            self._used[buffer] = number
+        return self._at[buffer]
+
+    def _ranges(self, where: str, step: Step, key: str, op: Mapping[str, Any]) -> list[Range]:
+        out = []
+        given = op.get(key) or []
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise UsageValueError(f"{where}: {key!r} is a list of {{'buffer', 'from', 'to'}}, not {given!r}")
+        for access in given:
+            if not isinstance(access, Mapping) or not {"buffer", "from", "to"} <= set(access):
+                raise UsageValueError(f"{where}: an access is a dict with 'buffer', 'from' and 'to', not {access!r}")
+            low, high = (_integer(where, side, access[side]) for side in ("from", "to"))
+            if not 0 <= low <= high < REGION:
+                raise UsageValueError(
+                    f"{where}: bytes {low} to {high} of {access['buffer']!r}: 0 <= from <= to must hold"
+                )
+            base = self._address(str(_label(where, "buffer", access["buffer"])), step.number)
+            self._grow(base, high)
+            out.append((base + low, high - low))
+        return out
+
+
+def _label(where: str, key: str, value: Any) -> int | str:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise UsageTypeError(f"{where}: {key!r} is a number or a name, not {value!r}")
+    return value
+
+
+def _integer(where: str, key: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UsageTypeError(f"{where}: {key!r} is a whole number, not {value!r}")
+    return value

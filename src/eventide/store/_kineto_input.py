@@ -1,0 +1,70 @@
+"""The bytes of a trace file, a piece at a time: plain or gzip, never more than a few megabytes at once."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from eventide.errors import TraceFormatError, UsageValueError
+
+_PIECE = 1 << 20
+_FREE = 64 << 20  # bytes that any gzip file may become
+_GZIP = 31  # zlib's number for "with a gzip header"
+
+
+def pieces(file: Path, inflate_limit: float | None) -> Iterator[bytes]:
+    """The file's content. EOFError, after all that was good, where a gzip stream stops early or breaks."""
+    try:
+        opened = file.open("rb")
+    except OSError as error:
+        raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+    with opened:
+        head = opened.read(2)
+        opened.seek(0)
+        if head == b"\x1f\x8b":
+            yield from _inflated(opened, file, inflate_limit)
+        else:
+            while piece := opened.read(_PIECE):
+                yield piece
+
+
+def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[bytes]:
+    written = 0
+    inflater = zlib.decompressobj(_GZIP)
+    while raw := inflater.unconsumed_tail or inflater.unused_data or opened.read(_PIECE // 4):
+        if inflater.eof:  # files may be glued together, and zeros may fill the last block of a tape
+            raw = raw.lstrip(b"\0") or opened.read(_PIECE // 4).lstrip(b"\0")
+            inflater = zlib.decompressobj(_GZIP) if raw else inflater
+            if not raw:
+                break
+        before = inflater.copy()
+        try:
+            piece = inflater.decompress(raw, _PIECE)
+        except zlib.error as error:
+            yield from _good_part(before, raw)
+            at = opened.tell() - len(raw)
+            raise EOFError(f"the gzip stream is broken behind byte {at:,} of the file ({error})") from error
+        written += len(piece)
+        read = opened.tell() - len(inflater.unconsumed_tail)
+        if limit is not None and written > max(_FREE, limit * read):
+            raise TraceFormatError(
+                f"{read:,} bytes of gzip became more than {written:,}, over {limit:g} times as much: this looks like a "
+                "bomb; if it is none, inflate it with gunzip first, or read it with inflate_limit=None",
+                str(file),
+                read,
+            )
+        if piece:
+            yield piece
+    if not inflater.eof:
+        raise EOFError(f"the gzip stream ends early, at byte {opened.tell():,} of the file; the copy is not complete")
+
+
+def _good_part(inflater: zlib._Decompress, raw: bytes) -> Iterator[bytes]:
+    """What comes out before the byte that breaks the stream; at most a few dozen bytes are lost."""
+    for at in range(0, len(raw), 64):
+        try:
+            yield inflater.decompress(raw[at : at + 64])
+        except zlib.error:
+            return
