@@ -10,6 +10,7 @@ hooks                                     hear what happens                  eve
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
+profile, current_profiler                 record a scope, ask what took time  eventide.profiler
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -49,8 +50,9 @@ from eventide.runtime import (
 from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling
+    from eventide import adapters, compiling, profiler
     from eventide.backends import Capabilities, DeviceBackend
+    from eventide.profiler import current_profiler, profile
     from eventide.runtime import Future
     from eventide.store import Recorder, Trace, open_trace
 
@@ -83,6 +85,7 @@ __all__ = [
     "adapters",
     "compiling",
     "counter",
+    "current_profiler",
     "current_stream",
     "default_stream",
     "devices",
@@ -92,6 +95,8 @@ __all__ = [
     "host_access",
     "instant",
     "open_trace",
+    "profile",
+    "profiler",
     "set_stream",
     "span",
     "synchronize",
@@ -100,6 +105,9 @@ __all__ = [
 
 # Names that come when asked for, and the room of each.
 _ON_USE = {
+    "current_profiler": "profiler",
+    "profile": "profiler",
+    "profiler": "profiler",
     "Capabilities": "backends",
     "DeviceBackend": "backends",
     "adapters": "adapters",

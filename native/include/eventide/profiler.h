@@ -64,10 +64,17 @@ typedef struct eventide_profiler {
 
 #ifdef EVENTIDE_DISABLE
 
-#define EVENTIDE_RECORD_BACKEND_EVENT(start_us, end_us, debug_handle, event_name, backend_name) ((void)0)
-#define EVENTIDE_RECORD_BACKEND_MEMORY_EVENT(ptr, alloc_size, total_allocated, total_reserved, device) ((void)0)
-#define EVENTIDE_RECORD_BACKEND_CLOCK(backend_name, backend_now_us) ((void)0)
-#define EVENTIDE_SPAN(name) ((void)0)
+/* Never evaluated, and no unused variable for that. */
+#define EVENTIDE_NOT_EVALUATED_(x) ((void)sizeof(x))
+#define EVENTIDE_RECORD_BACKEND_EVENT(start_us, end_us, debug_handle, event_name, backend_name)                 \
+    (EVENTIDE_NOT_EVALUATED_(start_us), EVENTIDE_NOT_EVALUATED_(end_us), EVENTIDE_NOT_EVALUATED_(debug_handle), \
+     EVENTIDE_NOT_EVALUATED_(event_name), EVENTIDE_NOT_EVALUATED_(backend_name))
+#define EVENTIDE_RECORD_BACKEND_MEMORY_EVENT(ptr, alloc_size, total_allocated, total_reserved, device)            \
+    (EVENTIDE_NOT_EVALUATED_(ptr), EVENTIDE_NOT_EVALUATED_(alloc_size), EVENTIDE_NOT_EVALUATED_(total_allocated), \
+     EVENTIDE_NOT_EVALUATED_(total_reserved), EVENTIDE_NOT_EVALUATED_(device))
+#define EVENTIDE_RECORD_BACKEND_CLOCK(backend_name, backend_now_us) \
+    (EVENTIDE_NOT_EVALUATED_(backend_name), EVENTIDE_NOT_EVALUATED_(backend_now_us))
+#define EVENTIDE_SPAN(name) EVENTIDE_NOT_EVALUATED_(name)
 #define EVENTIDE_PROFILING() 0
 #define EVENTIDE_NOW_US() ((int64_t)0)
 

@@ -1,13 +1,13 @@
 """The profiler: record a scope, and ask what took the time.
 
-    profile                                     the scope; options as in the edge profiler and in torch.profiler   _profile.py
-    current_profiler, disable_profiler          the profile that was started last                                  _active.py
-    ProfilerResult                              trace, table(), save(), report()                                   _result.py
-    schedule, ProfilerAction                    which steps are recorded                                           _schedule.py
+    profile                                     the scope; options as in torch.profiler     _profile.py
+    current_profiler, disable_profiler          the profile that was started last           _active.py
+    ProfilerResult                              trace, table(), save(), report()            _result.py
+    schedule, ProfilerAction                    which steps are recorded                    _schedule.py
 
 A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (_recording.py).
-Besides the recorder it listens to torch, compilers, one object's calls and the kernel's counters (_sources.py). Backends
-written in C or C++ report through ``eventide/profiler.h``.
+Besides the recorder it listens to torch, compilers, one object's calls and the kernel's counters (_sources.py).
+Backends written in C or C++ report through ``eventide/profiler.h``.
 """
 
 from eventide.profiler._active import current_profiler, disable_profiler

@@ -81,6 +81,7 @@ class Cycle:
 
     def _shape(self, trace: Trace, window: tuple[int, int], about: dict[str, Any]) -> Trace:
         from eventide.profiler._backends import outside, settle
+        from eventide.profiler._stacks import without_our_frames
         from eventide.store._window import cut
 
         trace, clocks = settle(trace, window)
@@ -88,14 +89,16 @@ class Cycle:
         for backend, (count, distance) in outside(trace, window).items():
             self._dropped.add("outside the profile", count)
             warnings.append(
-                f"{count} events of backend {backend!r} lie outside the profile, the nearest by {distance / 1e9:.3g} s: "
-                "its clock is not CLOCK_MONOTONIC; use adjust_timestamps=True"
+                f"{count} events of backend {backend!r} lie outside the profile, the nearest by "
+                f"{distance / 1e9:.3g} s: its clock is not CLOCK_MONOTONIC; use adjust_timestamps=True"
             )
         for backend, model in clocks.items():
             if not model["consistent"]:
-                warnings.append(f"no one offset fits the clock of backend {backend!r}: its times may be wrong anywhere")
+                warnings.append(f"no one offset fits the clock of backend {backend!r}: its times may all be wrong")
         if self._options.with_stack and not recording.stacks:
             warnings.append("a recording without stacks was running already: only operators and modules have stacks")
+        if self._options.with_stack:
+            trace = without_our_frames(trace)
         profiler = {"window": window, **about, "clocks": clocks}
         return cut(trace, *window).replace({"profiler": profiler, "warnings": warnings})
 

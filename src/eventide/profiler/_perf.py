@@ -13,6 +13,7 @@ import os
 import platform
 import struct
 from pathlib import Path
+from typing import NoReturn
 
 from eventide import _native
 
@@ -99,12 +100,16 @@ def _open_all(name: str) -> list[int]:
             if file >= 0:
                 files.append(file)
             elif ctypes.get_errno() != errno.ESRCH:  # a thread that ended meanwhile
-                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+                _refuse(ctypes.get_errno())
     except BaseException:
         for file in files:
             os.close(file)
         raise
     return files
+
+
+def _refuse(number: int) -> NoReturn:
+    raise OSError(number, os.strerror(number))
 
 
 def _reason(error: OSError) -> str:

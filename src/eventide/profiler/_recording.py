@@ -1,7 +1,7 @@
 """The one recording that all running profiles of this process share.
 
-The first profile starts it, the last one stops it; each gets the part of the time in which it ran. Profiles may nest and
-may end in any order.
+The first profile starts it, the last one stops it; each gets the part of the time in which it ran. Profiles may nest
+and may end in any order.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eventide import _native
 from eventide.store import Recorder
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Recording:
 def _so_far(recorder: Recorder) -> Trace:
     from eventide.store import open_trace
 
+    _native.recorder_flush()  # sets the clock, too
     with tempfile.TemporaryDirectory(prefix="eventide-") as folder:
         return open_trace(recorder.dump(Path(folder) / "part.eventide"))
 

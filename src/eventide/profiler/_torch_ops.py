@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -119,39 +119,48 @@ class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not there wher
         try:
             out = func(*args, **kwargs)
         except BaseException as error:
-            _heard(func, args, kwargs, error, start, time.monotonic_ns())
+            _heard(_Call(func, args, kwargs, error), start, time.monotonic_ns())
             raise
-        _heard(func, args, kwargs, out, start, time.monotonic_ns())
+        _heard(_Call(func, args, kwargs, out), start, time.monotonic_ns())
         return out
 
 
-def _heard(func: Any, args: Any, kwargs: Any, out: Any, start: int, end: int) -> None:
+class _Call(NamedTuple):
+    """One operator: what it was given, and what came out, a result or an exception."""
+
+    func: Any
+    args: Any
+    kwargs: Any
+    out: Any
+
+
+def _heard(call: _Call, start: int, end: int) -> None:
     """One operator is over. A mistake of ours is logged once and never reaches the program."""
     try:
-        _record(func, args, kwargs, out, start, end)
+        _record(call, start, end)
     except Exception:  # noqa: BLE001  (never into the program)
         if not _local.__dict__.get("failed"):
             _local.failed = True
-            _log.exception("an operator of torch was not recorded: %s", func)
+            _log.exception("an operator of torch was not recorded: %s", call.func)
 
 
-def _record(func: Any, args: Any, kwargs: Any, out: Any, start: int, end: int) -> None:
+def _record(call: _Call, start: int, end: int) -> None:
     node = torch._C._current_autograd_node()  # noqa: SLF001  (torch has no other name for it)
     about: dict[str, Any] = {} if node is None else {"backward": node.name()}
     module = _module_of(node)
     if module and asked_for("with_modules"):
         about["module"] = module
     if asked_for("report_input_shapes"):
-        values = (*args, *kwargs.values())
+        values = (*call.args, *call.kwargs.values())
         about |= {"shapes": [_shape(value) for value in values], "types": [_type(value) for value in values]}
-    if isinstance(out, BaseException):
-        about["error"] = f"{type(out).__name__}: {out}"
+    if isinstance(call.out, BaseException):
+        about["error"] = f"{type(call.out).__name__}: {call.out}"
     else:
         if asked_for("with_flops"):
-            _count_flops(func, args, kwargs, out, about, module)
+            _count_flops(call, about, module)
         for memory in {one.memory for one in _listeners if one.memory is not None}:
-            memory.see(out)
-    record_span(func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
+            memory.see(call.out)
+    record_span(call.func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
 
 
 def _module_of(node: Any) -> str:
@@ -167,10 +176,10 @@ def _module_of(node: Any) -> str:
     return stack[-1]
 
 
-def _count_flops(func: Any, args: Any, kwargs: Any, out: Any, about: dict[str, Any], module: str) -> None:
-    formula = flop_registry.get(func._overloadpacket)  # noqa: SLF001  (as above)
+def _count_flops(call: _Call, about: dict[str, Any], module: str) -> None:
+    formula = flop_registry.get(call.func._overloadpacket)  # noqa: SLF001  (as above)
     if formula is not None:
-        about["flops"] = count = int(formula(*args, **kwargs, out_val=out))
+        about["flops"] = count = int(formula(*call.args, **call.kwargs, out_val=call.out))
         for one in _listeners:
             one.count(count, "backward" if "backward" in about else "forward", module)
 
