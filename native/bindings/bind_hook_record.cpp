@@ -84,7 +84,8 @@ void bind_hook_record(nb::module_& m) {
         .def_prop_ro("stream", [](const R& x) { return x.r.stream; })
         .def_prop_ro("event", [](const R& x) { return x.r.event; })
         .def_prop_ro(
-            "version", [](const R& x) { return x.r.version; }, "Of the event; 0: never recorded.")
+            "version", [](const R& x) { return x.r.version == hub::newest_version ? 0 : x.r.version; },
+            "Of the event; 0: never recorded, or not known.")
         .def_prop_ro("work", [](const R& x) { return x.r.work; })
         .def_prop_ro(
             "name", [](const R& x) { return x.name; }, "Of the work, stream or collective.")

@@ -69,6 +69,9 @@ void bind_memory(nb::module_& m) {
     m.def(
         "dlpack_layout", [](nb::object capsule) { return nb::steal(read_dlpack(capsule.ptr())); }, nb::arg("capsule"),
         "(address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.");
+    m.def(
+        "set_copy_watcher", [](nb::object watcher) { set_copy_watcher(watcher.ptr()); }, nb::arg("watcher").none(),
+        "Called with each end of a copy.");
     nb::class_<PyBuffer>(m, "BufferBase", nb::type_slots(slots), nb::is_weak_referenceable(),
                          "The native half of eventide.Buffer.")
         .def(

@@ -1,5 +1,9 @@
 // Fork, exit, device-wide synchronization, the clock.
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
 
 #include "../core/device.hpp"
 #include "../core/graph.hpp"
@@ -10,6 +14,7 @@
 #include "hot_hooks.hpp"
 #include "hot_stream.hpp"
 #include "learnt.hpp"
+#include "live_sanitizer.hpp"
 
 namespace nb = nanobind;
 
@@ -21,7 +26,7 @@ PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadl
     const int64_t start = now_ns();
     outcome = Outcome::cancelled;
     std::vector<Ref<Marker>> ends;
-    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end());
+    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end(deadline > now_ns()));
     for (size_t i = 0; i < ends.size(); ++i) {
         Marker* marker = ends[i].get();
         if (!marker) continue;
@@ -76,6 +81,17 @@ PyObject* synchronize_device(PyObject*, PyObject* args) {
     });
 }
 
+// When everything of Python is over, the very last thing: nothing is cut off by it.
+constinit std::atomic<int> exit_code{0};
+
+void exit_with(int code) {
+    if (!exit_code.exchange(code))
+        Py_AtExit([] {
+            std::fflush(nullptr);
+            _exit(exit_code.load());
+        });
+}
+
 PyMethodDef blocking_functions[] = {
     {"synchronize_device", synchronize_device, METH_VARARGS,
      "synchronize_device($module, device_type, index, timeout, /)\n--\n\nBlocks until every stream of the device is "
@@ -91,6 +107,9 @@ void bind_process(nb::module_& m) {
     m.def(
         "note_main_thread", [](unsigned long ident) { note_main_thread(ident); }, nb::arg("ident"),
         "Which thread gets signals.");
+    m.def(
+        "exit_with", [](int code) { exit_with(code); }, nb::arg("code"),
+        "The exit code of this process, whatever the program says.");
     m.def("now_ns", [] { return now_ns(); }, "The trace's clock: CLOCK_MONOTONIC in nanoseconds.");
     m.def("callbacks_run", [] { return notifier::completed(); }, "How many tasks the notifier thread has run.");
     m.def("after_fork_in_child", [] {
@@ -98,6 +117,7 @@ void bind_process(nb::module_& m) {
         after_fork_in_child_python();
         current_after_fork_in_child();
         callbacks_after_fork_in_child();
+        live_sanitizer_after_fork_in_child();
     });
     m.def(
         "shut_down",

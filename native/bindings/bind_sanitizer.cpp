@@ -10,6 +10,7 @@
 
 #include "../core/sanitizer.hpp"
 #include "bind.hpp"
+#include "sanitizer_results.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -44,50 +45,6 @@ class Ranges {
   private:
     std::vector<Range> ranges_;
 };
-
-nb::object stream_of(uint64_t stream) {
-    return stream == no_stream ? nb::none() : nb::cast(stream);
-}
-
-nb::object party(const Party& p) {
-    constexpr const char* what[] = {"", "work", "host", "free", "allocation", "wait", "synchronize", "event"};
-    if (p.is == Party::Is::none) return nb::none();
-    nb::dict d;
-    d["what"] = what[unsigned(p.is)];
-    d["write"] = p.write;
-    d["work"] = p.work;
-    d["name"] = p.name;
-    d["stream"] = stream_of(p.stream);
-    d["thread"] = p.thread;
-    d["address"] = p.address;
-    d["nbytes"] = p.bytes;
-    d["stack_id"] = p.stack;
-    return d;
-}
-
-nb::dict finding(const Finding& f) {
-    constexpr const char* actions[] = {"nothing",    "wait",   "synchronize",   "hand-over", "record-stream",
-                                       "free-later", "remove", "record-before", "give-back"};
-    nb::dict fix;
-    fix["action"] = actions[unsigned(f.fix.what)];
-    fix["recorded"] = f.fix.recorded;
-    fix["event"] = f.fix.event;
-    fix["version"] = f.fix.version;
-    fix["stream"] = stream_of(f.fix.stream);
-    nb::dict d;
-    d["kind"] = std::string(name(f.kind));
-    d["certain"] = f.certain;
-    d["first"] = party(f.first);
-    d["second"] = party(f.second);
-    d["buffer"] = f.buffer;
-    d["buffer_name"] = f.buffer_name;
-    d["event"] = f.event;
-    d["version"] = f.version;
-    d["fix"] = fix;
-    d["count"] = f.count;
-    d["text"] = f.text;
-    return d;
-}
 
 // Wraps `method(engine, at, arguments...)` so that it ends with the keywords of At.
 #define AT_ARGUMENTS nb::kw_only(), "thread"_a = 0, "stack"_a = 0, "work"_a = 0, "name"_a = "", "past"_a = 0
@@ -225,20 +182,10 @@ void bind_sanitizer(nb::module_& m) {
         .def("findings",
              [](const Engine& e) {
                  nb::list out;
-                 for (const Finding& f : e.findings()) out.append(finding(f));
+                 for (const Finding& f : e.findings()) out.append(finding_to_dict(f));
                  return out;
              })
-        .def("coverage", [](const Engine& e) {
-            const Coverage c = e.coverage();
-            nb::dict d;
-            d["works"] = c.works;
-            d["known"] = c.known;
-            d["forgotten"] = c.forgotten;
-            d["streams"] = c.streams;
-            d["threads"] = c.threads;
-            d["ranges"] = c.ranges;
-            return d;
-        });
+        .def("coverage", [](const Engine& e) { return coverage_to_dict(e.coverage()); });
 }
 
 }  // namespace eventide::python

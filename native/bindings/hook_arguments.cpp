@@ -128,11 +128,11 @@ void read_arguments(Hook hook, PyObject* const* args, int nargs, GivenRecord& ou
         case Hook::event_creation:
         case Hook::event_deletion:
         case Hook::event_synchronization:
-            r.event = n[0];
+            r.event = n[0], r.version = hub::newest_version;
             break;
         case Hook::event_record:
         case Hook::event_wait:
-            r.event = n[0], r.stream = n[1];
+            r.event = n[0], r.stream = n[1], r.version = hub::newest_version;
             break;
         case Hook::memory_allocation:
         case Hook::memory_deallocation:

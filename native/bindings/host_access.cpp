@@ -1,6 +1,7 @@
 #include "host_access.hpp"
 
 #include "../core/context.hpp"
+#include "hot_hooks.hpp"
 
 namespace eventide::python {
 namespace {
@@ -32,9 +33,15 @@ PyObject* host_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     return told();
 }
 
-PyObject* host_signal(PyObject*, PyObject*) {
+PyObject* new_token(PyObject*, PyObject*) {
+    return PyLong_FromUnsignedLongLong(hub::next_token());
+}
+
+// host_signal(token=a new one)
+PyObject* host_signal(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     HookRecord r{.hook = Hook::host_signal};
-    r.handle = hub::next_token();
+    r.handle = nargs ? PyLong_AsUnsignedLongLong(args[0]) : hub::next_token();
+    if (PyErr_Occurred()) return nullptr;
     if (hub::listening(r.hook)) hub::fire(r);
     if (PyErr_Occurred()) return nullptr;
     return PyLong_FromUnsignedLongLong(r.handle);
@@ -45,6 +52,18 @@ PyObject* host_wait(PyObject*, PyObject* token) {
     r.handle = PyLong_AsUnsignedLongLong(token);
     if (!PyErr_Occurred() && hub::listening(r.hook)) hub::fire(r);
     return told();
+}
+
+// host_memory(address, nbytes, begins): no Python callback hears it, it is not the program that allocates.
+PyObject* host_memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+    if (nargs != 3) return raise(ErrorKind::type, "host_memory() takes 3 arguments, %zd were given", nargs);
+    HookRecord r{.hook = args[2] == Py_True ? Hook::memory_allocation : Hook::memory_deallocation};
+    r.handle = PyLong_AsUnsignedLongLong(args[0]);
+    r.bytes = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(args[1]);
+    if (PyErr_Occurred()) return nullptr;
+    r.name = args[2] == Py_True ? "" : "dropped";
+    if (hub::listening(r.hook)) fire_native(r);
+    Py_RETURN_NONE;
 }
 
 }  // namespace
@@ -71,8 +90,12 @@ PyMethodDef host_functions[] = {
     {"listening", listening, METH_O, "listening($module, hook, /)\n--\n\nTrue while somebody hears the hook."},
     {"host_access", (PyCFunction)(void (*)(void))host_access, METH_FASTCALL,
      "host_access($module, reads, writes, /)\n--\n\nTells that this thread itself touches memory."},
-    {"host_signal", host_signal, METH_NOARGS,
-     "host_signal($module)\n--\n\nTells that this thread hands over; gives the token."},
+    {"new_token", new_token, METH_NOARGS, "new_token($module)\n--\n\nA number that was never given before."},
+    {"host_signal", (PyCFunction)(void (*)(void))host_signal, METH_FASTCALL,
+     "host_signal($module, token=None, /)\n--\n\nTells that this thread hands over; gives the token."},
+    {"host_memory", (PyCFunction)(void (*)(void))host_memory, METH_FASTCALL,
+     "host_memory($module, address, nbytes, begins, /)\n--\n\nTells native listeners that memory of the host comes or "
+     "goes."},
     {"host_wait", host_wait, METH_O, "host_wait($module, token, /)\n--\n\nTells that this thread received the token."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -240,6 +240,10 @@ HookStatistics hook_statistics(Hook hook) {
     return {s.current ? s.current->callbacks.size() : 0, s.fired, s.errors};
 }
 
+void fire_native(const HookRecord& record) {
+    hub::fire_except(record, &bridge);
+}
+
 void callbacks_after_fork_in_child() {
     in_callback = false;
 }

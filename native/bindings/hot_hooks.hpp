@@ -19,6 +19,8 @@ struct HookStatistics {
 };
 HookStatistics hook_statistics(Hook hook);
 void callbacks_after_fork_in_child();
+// To native listeners alone: no Python callback hears it.
+void fire_native(const HookRecord& record);
 
 // hook_record.cpp: the Python form of a record, and what to do once its observers have seen it.
 PyObject* make_hook_record(const HookRecord& record);

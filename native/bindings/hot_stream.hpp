@@ -30,5 +30,7 @@ PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t n
 PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 // The Python class of declared work, whose instances submit() opens.
 void set_work_class(PyObject* type);
+// Called with each end of a copy while somebody listens to submissions; None: nobody.
+void set_copy_watcher(PyObject* watcher);
 
 }  // namespace eventide::python

@@ -11,6 +11,7 @@ namespace eventide::python {
 namespace {
 
 PyTypeObject* work_class = nullptr;
+PyObject* copy_watcher = nullptr;
 PyObject *s_fn, *s_name, *s_qualname, *s_accesses, *s_copy;
 
 // Blocks while the stream is full. False with an exception set.
@@ -229,6 +230,19 @@ PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t n
     });
 }
 
+// Tells who watches the memory of the host which objects a copy is between. Errors of it are logged.
+void watch_ends(PyObject* const* ends) {
+    for (int i = 0; i < 2 && copy_watcher; ++i) {
+        PyObject* r = PyObject_CallOneArg(copy_watcher, ends[i]);
+        if (!r) PyErr_WriteUnraisable(copy_watcher);
+        Py_XDECREF(r);
+    }
+}
+
+void set_copy_watcher(PyObject* watcher) {
+    Py_XSETREF(copy_watcher, watcher == Py_None ? nullptr : Py_NewRef(watcher));
+}
+
 PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     static const char* const names[] = {"dst", "src"};
     Stream* stream = usable_core(self);
@@ -262,6 +276,7 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     } else if (to->len != from->len) {
         raise(ErrorKind::value, "copy() needs equal sizes: dst has %zd bytes, src has %zd", to->len, from->len);
     } else {
+        if (copy_watcher && hub::listening(Hook::work_submission)) watch_ends(ends);
         const uint64_t bytes = uint64_t(to->len);
         const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
         out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {

@@ -5,8 +5,10 @@
 
 #include <mutex>
 
+#include "context.hpp"
 #include "error.hpp"
 #include "process.hpp"
+#include "stream.hpp"
 
 namespace eventide {
 
@@ -46,7 +48,22 @@ constexpr std::string_view names[hook_count] = {
 
 }  // namespace
 
+namespace {
+
+// What work does on a worker it does after all that its stream did before: told once, before the first thing it does.
+void tell_work() {
+    ThreadContext& context = thread_context;
+    HookRecord r{.hook = Hook::host_wait, .device = context.running->device_id};
+    r.stream = context.running->id;
+    r.work = context.work;
+    context.work = 0;
+    if (listening(Hook::host_wait)) fire_except(r, nullptr);
+}
+
+}  // namespace
+
 void fire(const HookRecord& record) {
+    if (thread_context.work && thread_context.core_thread && record.hook != Hook::work_completion) tell_work();
     fire_except(record, nullptr);
 }
 

@@ -99,6 +99,9 @@ struct HookRecord {
 
 namespace hub {
 
+// Of an event in a record that somebody made by hand: whatever was recorded last.
+inline constexpr uint64_t newest_version = ~uint64_t{0};
+
 class Listener {
   public:
     virtual void heard(const HookRecord& record) = 0;

@@ -268,6 +268,7 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     context.running = this;
     context.position = work.position;
     if (!immediate_) {
+        context.work = work.id;
         context.held = this;
         context.held_position = work.position;
     }
@@ -280,6 +281,7 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     if (cpu) work.cpu_ns += thread_cpu_ns();
     context.running = outer.running;
     context.position = outer.position;
+    context.work = 0;
     context.held = outer.held;
     context.held_position = outer.held_position;
     if (!failure) return Outcome::ok;

@@ -7,6 +7,7 @@ Buffer, empty, work, host_access          memory, and who touches it         eve
 Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
+sanitize, sanitizer                       is this program right?             eventide.sanitizer
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
@@ -14,6 +15,7 @@ profile, current_profiler                 record a scope, ask what took time  ev
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from eventide import errors, hooks
@@ -50,10 +52,11 @@ from eventide.runtime import (
 from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling, profiler
+    from eventide import adapters, compiling, profiler, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.profiler import current_profiler, profile
     from eventide.runtime import Future
+    from eventide.sanitizer import sanitize
     from eventide.store import Recorder, Trace, open_trace
 
 __version__ = "0.1.0"
@@ -97,6 +100,8 @@ __all__ = [
     "open_trace",
     "profile",
     "profiler",
+    "sanitize",
+    "sanitizer",
     "set_stream",
     "span",
     "synchronize",
@@ -116,6 +121,8 @@ _ON_USE = {
     "Recorder": "store",
     "Trace": "store",
     "open_trace": "store",
+    "sanitize": "sanitizer",
+    "sanitizer": "sanitizer",
 }
 
 
@@ -127,3 +134,9 @@ def __getattr__(name: str) -> Any:
 
     room = import_module(f"eventide.{_ON_USE[name]}")
     return room if _ON_USE[name] == name else getattr(room, name)
+
+
+if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:
+    from eventide.sanitizer import _at_exit
+
+    _at_exit.install(os.environ["EVENTIDE_SANITIZE"])

@@ -61,7 +61,9 @@ class StreamBase:
 
     def __eq__(self, other: object, /) -> bool: ...
 
-    def __init__(self, device_type: str, index: int, priority: int, max_pending: int, name: str, /) -> None: ...
+    def __init__(
+        self, device_type: str, index: int, priority: int, max_pending: int, name: str, existing: object = None, /
+    ) -> None: ...
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
@@ -339,8 +341,14 @@ def listening(hook: int, /) -> bool:
 def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
     """Tells that this thread itself touches memory."""
 
-def host_signal() -> int:
+def new_token() -> int:
+    """A number that was never given before."""
+
+def host_signal(token: int = ..., /) -> int:
     """Tells that this thread hands over; gives the token."""
+
+def host_memory(address: int, nbytes: int, begins: bool, /) -> None:
+    """Tells native listeners that memory of the host comes or goes."""
 
 def host_wait(token: int, /) -> None:
     """Tells that this thread received the token."""
@@ -398,6 +406,9 @@ def dlpack_layout(capsule: object) -> tuple[int, tuple[int, ...], tuple[int, ...
     (address, shape, strides in bytes or None, itemsize) of the memory behind a DLPack capsule.
     """
 
+def set_copy_watcher(watcher: object | None) -> None:
+    """Called with each end of a copy."""
+
 class BufferBase:
     """The native half of eventide.Buffer."""
 
@@ -439,6 +450,9 @@ def synchronize_device(device_type: str, index: int, timeout: float | None, /) -
 
 def note_main_thread(ident: int) -> None:
     """Which thread gets signals."""
+
+def exit_with(code: int) -> None:
+    """The exit code of this process, whatever the program says."""
 
 def now_ns() -> int:
     """The trace's clock: CLOCK_MONOTONIC in nanoseconds."""
@@ -515,6 +529,27 @@ class Sanitizer:
     def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def findings(self) -> list[dict[str, Any]]: ...
+
+    def coverage(self) -> dict[str, int]: ...
+
+class LiveSanitizer:
+    """The native half of eventide.sanitize: an engine that hears the hooks."""
+
+    def __init__(self, predict: bool, stacks: bool) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        """Hears nothing more. Twice is fine."""
+
+    def on_finding(self, callback: Callable[[int], None] | None) -> None:
+        """Called with the number of findings when there are new ones; may raise."""
+
+    def end_of_program(self, leaks: bool) -> None: ...
+
+    def findings(self) -> list[dict[str, Any]]: ...
+
+    def stream_names(self) -> dict[int, str]: ...
 
     def coverage(self) -> dict[str, int]: ...
 

@@ -229,7 +229,7 @@ def test_a_profile_is_started_once_and_says_so() -> None:
     prof = et.profile()
     assert not prof.record_backend_event(1, 2, 3, "early", "npu")
     assert prof.dropped == {"before start": 1}
-    with pytest.raises(et.UsageError, match="there is no result yet; stop the profile first"):
+    with pytest.raises(et.UsageError, match="there is no result yet: this profile is new; stop it first"):
         prof.export_chrome_trace("t.json")
     with prof, pytest.raises(et.UsageError, match="this profile is running; make a new one"):
         prof.start()
@@ -356,14 +356,23 @@ def test_a_forked_child_profiles_nothing() -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                told = f"{et.current_profiler()} {prof.stop()} {prof}"
+                with pytest.raises(et.UsageError, match="this profile is of the parent process"):
+                    prof.stop()
+                told = f"{et.current_profiler()} {prof}"
                 with et.profile() as own, et.span("child"):
                     pass
                 os.write(write, f"{told} {names(own.result)}".encode())
             finally:
                 os._exit(0)
         os.waitpid(pid, 0)
-    assert os.read(read, 1000) == b"None None <profile, of the parent process, step 0> ['child']"
+    assert os.read(read, 1000) == b"None <profile, of the parent process, step 0> ['child']"
     os.close(read)
     os.close(write)
     assert prof.result is not None
+
+
+def test_a_schedule_that_never_recorded_gives_an_empty_result_that_says_why() -> None:
+    with et.profile(schedule=et.profiler.schedule(wait=5, warmup=1, active=1)) as prof, et.span("x"):
+        prof.step()
+    assert prof.result.trace.spans.num_rows == 0
+    assert prof.result.trace.metadata["warnings"] == ["the schedule ended before it recorded anything"]

@@ -12,17 +12,23 @@ import typer
 
 # Importing a command attaches it to the application; the order here is the order of the help.
 from eventide.cli import (
+    _command_answers,
+    _command_check,
     _command_conformance,
     _command_demo,
     _command_devices,
+    _command_report,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
 
 COMMANDS = (
     _command_demo,
+    _command_report,
+    _command_check,
     _command_devices,
     _command_conformance,
+    _command_answers,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and

@@ -2,12 +2,16 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from eventide.errors import UsageValueError
 
 Step = Callable[[str], None]  # called before each step of long work, with what comes next
 
@@ -34,9 +38,34 @@ def progress(total: int) -> Iterator[Step]:
         yield step
 
 
+def write_text(text: RenderableType, path: Path | None = None) -> None:
+    """Print what rich can draw, or write it to a file; where nobody's terminal says how wide, 100 columns."""
+    if path is not None:
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                Console(file=file, width=100, highlight=False, color_system=None).print(text)
+        except OSError as error:
+            raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
+        return
+    console = stdout()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=100, highlight=False)
+    console.print(text)
+
+
 def print_json(result: Any) -> None:
     """Print a frozen result, or a list of them, as JSON."""
     print(json.dumps(result, indent=2, default=_plain))
+
+
+def write_json(result: Any, path: Path) -> None:
+    """Write a result to a file, whole or not at all."""
+    try:
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _plain(value: Any) -> Any:

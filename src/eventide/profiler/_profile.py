@@ -15,7 +15,7 @@ from eventide.profiler import _active
 from eventide.profiler._arguments import read
 from eventide.profiler._cycle import Cycle
 from eventide.profiler._drops import Drops
-from eventide.profiler._result import ProfilerResult
+from eventide.profiler._result import ProfilerResult, nothing
 from eventide.profiler._schedule import ProfilerAction, ask
 from eventide.profiler._sources import Sources
 
@@ -83,9 +83,12 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     recording = property(lambda self: self._cycle is not None, doc="True while something is recorded.")
 
     @property
-    def result(self) -> ProfilerResult | None:
-        """What was recorded: of the last cycle that is over. None: none is."""
-        return self._results[-1] if self._results else None
+    def result(self) -> ProfilerResult:
+        """What was recorded: the last cycle that is over. Stop the profile first, or let its schedule end one."""
+        if not self._results:
+            state = "; stop it first" if self._state in {"new", "running"} else ""
+            raise UsageError(f"there is no result yet: this profile is {self._state}{state}")
+        return self._results[-1]
 
     @property
     def results(self) -> tuple[ProfilerResult, ...]:
@@ -109,7 +112,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
                 raise
         return self
 
-    def stop(self) -> ProfilerResult | None:
+    def stop(self) -> ProfilerResult:
         """End, and give the result; it is saved if a path was given. A second time gives the same result again."""
         with self._lock:
             if self._state != "running":
@@ -120,6 +123,8 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
                     self._finish_cycle(last=True)
             finally:
                 self._close_everything()
+            if not self._results:
+                self._results.append(nothing(self._about(), "the schedule ended before it recorded anything"))
         return self.result
 
     def step(self) -> None:
@@ -232,20 +237,15 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Save the result as torch does; it must be stopped (or a cycle of its schedule over)."""
-        self._stopped_result().save(path)
+        self.result.save(path)
 
     def key_averages(self, group_by_input_shape: bool = False) -> Any:
         """Torch's way to the table: ``prof.key_averages().table(sort_by="self_cpu_time_total")``."""
-        return self._stopped_result().grouped(by_shape=group_by_input_shape)
-
-    def _stopped_result(self) -> ProfilerResult:
-        if self.result is None:
-            raise UsageError("there is no result yet; stop the profile first")
-        return self.result
+        return self.result.grouped(by_shape=group_by_input_shape)
 
     disable_profiler = stop
 
-    def get_profiler_result(self) -> ProfilerResult | None:
+    def get_profiler_result(self) -> ProfilerResult:
         """The seed's name for ``result``."""
         return self.result
 

@@ -72,6 +72,13 @@ class ProfilerResult:
         return f"<ProfilerResult: {self.trace!r}>"
 
 
+def nothing(about: dict[str, Any], why: str) -> ProfilerResult:
+    """The result of a profile that recorded nothing."""
+    from eventide.store import Trace
+
+    return ProfilerResult(Trace({}, {"source": "eventide", "profiler": about, "warnings": [why]}))
+
+
 class Grouped:
     """What torch calls key averages: rows by name, or by name and input shapes."""
 

@@ -1,10 +1,45 @@
 """Is this stream program right? Vector clocks over streams and host threads, byte ranges, lifetimes.
 
 Finding, Access, Fix                      what it says                       _finding
+Findings, Coverage, judge                 all of it, and what it rests on    _findings
+sanitize                                  on a running program               _live, _at_exit
+Suppression                               what not to tell, and why          _suppress
+findings_to_json, findings_to_sarif       for other programs                 _json, _sarif
+lines, plain_text                         for people                         _text, _words
 check_program, check_program_findings     the verdict of a program as data   _check, _program, _queues
 """
 
 from eventide.sanitizer._check import check_program, check_program_findings, verdict
 from eventide.sanitizer._finding import KINDS, Access, Finding, Fix
+from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
+from eventide.sanitizer._json import finding_from_json, findings_to_json
+from eventide.sanitizer._live import sanitize
+from eventide.sanitizer._sarif import findings_to_sarif
+from eventide.sanitizer._suppress import Suppression
+from eventide.sanitizer._suppress import load as load_suppressions
+from eventide.sanitizer._text import lines, plain_text
+from eventide.sanitizer._words import fix_text, place
 
-__all__ = ["KINDS", "Access", "Finding", "Fix", "check_program", "check_program_findings", "verdict"]
+__all__ = [
+    "KINDS",
+    "Access",
+    "Coverage",
+    "Finding",
+    "Findings",
+    "Fix",
+    "Suppressed",
+    "Suppression",
+    "check_program",
+    "check_program_findings",
+    "finding_from_json",
+    "findings_to_json",
+    "findings_to_sarif",
+    "fix_text",
+    "judge",
+    "lines",
+    "load_suppressions",
+    "place",
+    "plain_text",
+    "sanitize",
+    "verdict",
+]

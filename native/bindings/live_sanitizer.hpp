@@ -1,0 +1,8 @@
+#pragma once
+
+namespace eventide::python {
+
+// The child of a fork is not watched: its streams are gone, and nobody would report.
+void live_sanitizer_after_fork_in_child();
+
+}  // namespace eventide::python

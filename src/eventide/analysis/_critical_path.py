@@ -1,0 +1,199 @@
+"""The critical path: from the end of the trace back to its start, each moment on what was being waited for.
+
+The pieces lie end to end, so the path is exactly as long as the trace. Shortening what is on it shortens the run, until
+something with little slack takes its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.analysis._launches import unseen_waits
+from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
+from eventide.analysis._path_slack import Next, next_critical, slack_of
+from eventide.analysis._steps import steps_of
+from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Ints, View, view_of
+from eventide.errors import UsageValueError
+from eventide.store import Trace
+
+_DEVICE_WORDS = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copy"}
+KINDS = {
+    "compute": "computation on a device",
+    "communication": "a collective",
+    "copy": "a copy",
+    "host": "host code",
+    "unrecorded host": "a host thread, in nothing that was recorded",
+    "launch": "from the launching call until the device began",
+    "queued": "between two pieces of work of one stream",
+    "stream wait": "from the event until the waiting stream began",
+    "sync return": "from the end of the work until the synchronization returned",
+    "unknown": "the trace does not tell what was waited for",
+}
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """All pieces of one name and kind."""
+
+    name: str
+    kind: str
+    where: str
+    count: int
+    time: int
+    share: float  # of the whole path
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name, where."""
+
+    start: int
+    wall: int
+    kinds: dict[str, int]  # sums to wall
+    rows: tuple[PathRow, ...]
+    next: tuple[Next, ...]
+    nodes: int  # of the graph that was walked
+    table: pa.Table = field(repr=False, compare=False)
+    slack: Ints = field(repr=False, compare=False)  # of each span of a device; -1 elsewhere
+
+
+def critical_path(trace: Trace | View, step: str | None = None) -> CriticalPath:
+    """Walk back over the whole trace, or over one of its steps."""
+    view = view_of(trace)
+    begin, end = _window(view, step)
+    if end == begin:
+        none = np.empty(0, np.int64)
+        empty = _table(view, none, none, (none, none, none))
+        return CriticalPath(begin, 0, {}, (), (), 0, empty, np.full(view.count, -1, np.int64))
+    graph = view.remember("graph", lambda: graph_of(view))
+    nodes = _walk(graph, _last(view, graph, end, step), begin)
+    table = _pieces(view, graph, nodes, begin, end)
+    slack = slack_of(view, graph)
+    on_path = np.zeros(view.count, bool)
+    spans = table.column("span").drop_null().to_numpy()
+    on_path[spans] = True
+    rows = _rows(table, end - begin)
+    kinds: dict[str, int] = {}
+    for row in rows:
+        kinds[row.kind] = kinds.get(row.kind, 0) + row.time
+    ordered = dict(sorted(kinds.items(), key=lambda item: -item[1]))
+    following = next_critical(view, slack, on_path, begin, end)
+    return CriticalPath(begin, end - begin, ordered, rows, following, len(graph.start), table, slack)
+
+
+def _window(view: View, step: str | None) -> tuple[int, int]:
+    if step is None:
+        return view.window
+    steps = steps_of(view)
+    for each in steps:
+        if step in {each.name, each.name.rpartition("#")[2]}:
+            return each.start, each.end
+    names = ", ".join(each.name for each in steps) or "none"
+    raise UsageValueError(f"the trace has no step {step!r}; it has {names}")
+
+
+def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
+    """The node to start from: the end of the main line, or of the device's last work where that came later."""
+    lines = graph.lines
+    work = graph.end[graph.hosts :]
+    before = np.flatnonzero(work <= end) if step is None else np.empty(0, np.int64)
+    latest = int(before[work[before].argmax()]) if len(before) else -1
+    if lines.main >= 0:
+        threads = [thread for thread, line in lines.line_of.items() if line == lines.main]
+        here = np.isin(view.track, threads) & (view.host | view.in_categories("step"))
+        seen = int(view.end[here].max()) if here.any() else int(view.window[0])
+        if latest < 0 or seen >= work[latest]:
+            return int(lines.ending_at(lines.main, np.array([end]))[0])
+    return graph.hosts + latest
+
+
+def _walk(graph: Graph, node: int, begin: int) -> Ints:
+    """Follow the predecessors until the window's start."""
+    pred, start = graph.pred.data, graph.start.data
+    nodes = []
+    while node >= 0:
+        nodes.append(node)
+        if start[node] <= begin:
+            break
+        node = pred[node]
+    return np.array(nodes, np.int64)
+
+
+def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
+    """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
+    link = graph.link[nodes]
+    low, high = graph.start[nodes], graph.end[nodes]
+    # A synchronization that returned as the work ended gives all its time to the work.
+    inside = (graph.blocked[nodes] > 0) & (link == SYNC)
+    low = np.where(inside, high, low)
+    host = nodes < graph.hosts
+    owner = np.where(host, graph.lines.owner[np.minimum(nodes, max(graph.hosts - 1, 0))] if graph.hosts else -1, -1)
+    row = np.where(host, owner, graph.rows[np.maximum(nodes - graph.hosts, 0)] if len(graph.rows) else -1)
+    track = np.where(
+        row >= 0,
+        view.track[np.maximum(row, 0)],
+        graph.lines.track[np.minimum(nodes, graph.hosts - 1)] if graph.hosts else -1,
+    )
+    kind = np.where(host, np.where(link == SYNC, 5, np.where(row >= 0, 4, 6)), 7)
+    # The next node (earlier) ends where this one's wait began; the path's own end and start are the window's.
+    reach = np.append(high[1:], begin)
+    top = np.append(end, np.minimum(low[:-1], high[1:])) if len(nodes) else np.empty(0, np.int64)
+    piece_low = np.maximum(low, begin)
+    piece_high = np.minimum(high, top)
+    gap_low, gap_high = np.maximum(reach, begin), np.maximum(np.minimum(low, piece_high), begin)
+    bound = np.append(graph.pred[nodes[:-1]] >= 0, graph.ready[nodes[-1:]] == begin)
+    gap_kind = np.where(bound, link, 0)
+    gap_kind = np.where(~host & unseen_waits(view)[np.maximum(row, 0)], 0, gap_kind) if view.count else gap_kind
+    tail_low, tail_high = (int(piece_high[0]), end) if len(nodes) else (begin, end)
+    starts = np.concatenate((piece_low, gap_low, [tail_low]))
+    ends = np.concatenate((piece_high, gap_high, [tail_high]))
+    kinds = np.concatenate((kind, gap_kind, [0]))
+    rows = np.concatenate((row, np.where(host, -1, row), [-1]))
+    tracks = np.concatenate((track, track, [-1]))
+    keep = np.flatnonzero(ends > starts)
+    order = keep[np.argsort(starts[keep], kind="stable")]
+    return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]))
+
+
+def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
+    kind, row, track = what
+    words = [*LINK_WORDS, "unrecorded host", "device"]
+    device = np.array([_DEVICE_WORDS.get(bit, "") for bit in range(5)])
+    text = np.array(words, dtype=object)[kind]
+    own = (kind == 7) & (row >= 0)
+    text[own] = device[view.bits[row[own]]]
+    names = np.array([*view.names, ""], dtype=object)
+    name = np.where(row >= 0, names[np.where(row >= 0, view.name[np.maximum(row, 0)], -1)] if view.count else "", "")
+    columns = {
+        "start": pa.array(start, pa.int64()),
+        "duration": pa.array(end - start, pa.int64()),
+        "kind": pa.array(text.tolist(), pa.string()),
+        "span": pa.array(row, pa.int64(), mask=row < 0),
+        "track": pa.array(track, pa.int64(), mask=track < 0),
+        "name": pa.array(name.tolist(), pa.string()),
+        "where": pa.array([_where(view, each) for each in track.tolist()], pa.string()),
+    }
+    return pa.table(columns)
+
+
+def _where(view: View, track: int) -> str:
+    if track < 0:
+        return ""
+    if view.track_kind[track] == "stream":
+        return f"{view.device(track)} stream {view.stream(track)}"
+    return view.thread(track)
+
+
+def _rows(table: pa.Table, wall: int) -> tuple[PathRow, ...]:
+    grouped = table.group_by(["name", "kind", "where"]).aggregate([("duration", "sum"), ("duration", "count")])
+    rows = [
+        PathRow(
+            cells["name"], cells["kind"], cells["where"],
+            cells["duration_count"], cells["duration_sum"], cells["duration_sum"] / wall,
+        )
+        for cells in grouped.to_pylist()
+    ]  # fmt: skip
+    return tuple(sorted(rows, key=lambda row: (-row.time, row.name)))

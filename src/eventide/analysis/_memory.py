@@ -1,0 +1,134 @@
+"""Memory over time: the curve of each device, its peak, and who held it then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eventide.analysis._hosts import nests_of
+from eventide.analysis._idle_rows import line_of
+from eventide.analysis._memory_blocks import Blocks, blocks_of
+from eventide.analysis._view import Bools, Ints, View, codes, integers, view_of
+from eventide.store import Trace
+
+_COUNTER = re.compile(r"alloc|memory|reserved|\bbytes\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What held memory at the peak: the allocations of one name or line."""
+
+    name: str
+    line: str | None
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """One device, or one counter. Of what was allocated before the recording only what was freed in it shows."""
+
+    device: str
+    source: str  # "allocations", or the counter's name: then there are no holders
+    allocations: int
+    frees: int
+    peak: int  # bytes
+    peak_time: int
+    end: int  # bytes held when the trace ends
+    before: int  # bytes freed that were allocated before the recording: the curve starts there
+    holders: tuple[Holder, ...]
+    times: Ints = field(repr=False, compare=False)
+    bytes: Ints = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`devices` is empty where the trace has no allocations and no memory counters."""
+
+    start: int
+    wall: int
+    devices: tuple[DeviceMemory, ...]
+
+
+def memory(trace: Trace | View) -> Memory:
+    """Curves from allocations where the trace has them, else from the source's counters."""
+    view = view_of(trace)
+    start, end = view.window
+    blocks = blocks_of(view)
+    found = [_device(view, blocks, number) for number in np.unique(blocks.device).tolist()]
+    return Memory(start, end - start, tuple(found or _counters(view)))
+
+
+def _device(view: View, blocks: Blocks, number: int) -> DeviceMemory:
+    mine = blocks.device == number
+    begin, stop, size = blocks.begin[mine], blocks.end[mine], blocks.bytes[mine]
+    born, died = blocks.born[mine], blocks.died[mine]
+    time = np.concatenate((begin[born], stop[died]))
+    change = np.concatenate((size[born], -size[died]))
+    before = int(size[~born].sum())
+    # At one time frees come first: a block that is handed on was never held twice.
+    order = np.lexsort((change > 0, time))
+    time, level = time[order], before + np.cumsum(change[order])
+    at = int(level.argmax()) if len(level) else 0
+    peak, peak_time = (int(level[at]), int(time[at])) if len(level) and level[at] >= before else (before, int(time[0]))
+    held = np.flatnonzero(mine)[(begin <= peak_time) & (stop > peak_time)]
+    return DeviceMemory(
+        blocks.devices[number],
+        "allocations",
+        int(born.sum()),
+        int(died.sum()),
+        peak,
+        peak_time,
+        int(level[-1]) if len(level) else before,
+        before,
+        _holders(view, blocks, held),
+        time,
+        level,
+    )
+
+
+def _holders(view: View, blocks: Blocks, held: Ints) -> tuple[Holder, ...]:
+    names = _doing(view, blocks.thread[held], blocks.begin[held], blocks.born[held])
+    groups: dict[tuple[str, str | None], list[int]] = {}
+    for index, row in enumerate(held.tolist()):
+        line = line_of(view, int(blocks.stack[row]))
+        name = blocks.names[row] if blocks.names is not None and blocks.names[row] else names[index]
+        groups.setdefault((name, line), []).append(int(blocks.bytes[row]))
+    rows = [Holder(name, line, len(sizes), sum(sizes)) for (name, line), sizes in groups.items()]
+    return tuple(sorted(rows, key=lambda row: -row.bytes))
+
+
+def _doing(view: View, thread: Ints, at: Ints, born: Bools) -> list[str]:
+    """What the allocating thread was in."""
+    tracks = {tid: track for track, tid in enumerate(view.track_tid) if view.track_kind[track] == "thread"}
+    names = ["before the recording"] * len(at)
+    for tid in np.unique(thread).tolist():
+        nest = nests_of(view).get(tracks.get(tid, -1))
+        mine = np.flatnonzero((thread == tid) & born)
+        owner = nest.owner_at(at[mine]).tolist() if nest is not None else [-1] * len(mine)
+        for index, row in zip(mine.tolist(), owner, strict=True):
+            names[index] = view.word(row) if row >= 0 else "no recorded operation"
+    return names
+
+
+def _counters(view: View) -> list[DeviceMemory]:
+    table = view.trace.counters
+    name, words = codes(table.column("name"))
+    track = integers(table.column("track"))
+    time = integers(table.column("time"), 0)
+    value = table.column("value").to_numpy()
+    found = []
+    for number, word in enumerate(words):
+        if not _COUNTER.search(word):
+            continue
+        for where in np.unique(track[name == number]).tolist():
+            rows = np.flatnonzero((name == number) & (track == where))
+            rows = rows[np.argsort(time[rows], kind="stable")]
+            level = np.nan_to_num(value[rows]).astype(np.int64)
+            at = int(level.argmax())
+            device = (view.track_device[where] if where >= 0 else None) or "host"
+            numbers = (int(level[at]), int(time[rows[at]]), int(level[-1]), 0)
+            found.append(DeviceMemory(device, word, 0, 0, *numbers, (), time[rows], level))
+    return found

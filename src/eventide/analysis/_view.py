@@ -1,0 +1,245 @@
+"""A trace as numpy arrays: what every answer starts from. Null becomes -1 (ids) or is filled in and counted (ends)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eventide.store import Trace
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+T = TypeVar("T")
+
+COMPUTE, COMMUNICATION, COPY = 1, 2, 4
+# What occupies a stream. Waits, annotations and markers are on stream tracks as well, and occupy nothing.
+WORK_BITS = {
+    "kernel": COMPUTE,
+    "work": COMPUTE,
+    "backend": COMPUTE,
+    "communication": COMMUNICATION,
+    "copy": COPY,
+}
+NOT_RUN = ("skipped", "cancelled")
+# On host threads: what frames other things, and is not itself what the host was doing.
+FRAMES = ("step", "other")
+
+
+def integers(column: pa.ChunkedArray, null: int = -1) -> Ints:
+    """An integer column as int64; nulls become `null`."""
+    if column.null_count:
+        column = pc.fill_null(column, pa.scalar(null, column.type))
+    values: Ints = column.to_numpy().astype(np.int64, copy=False)
+    return values
+
+
+def codes(column: pa.ChunkedArray) -> tuple[Ints, list[str]]:
+    """A dictionary column as (code of each row, words); null is the word ""."""
+    if column.num_chunks == 0:
+        return np.empty(0, np.int64), [""]
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0)
+    words = [word if word is not None else "" for word in whole.dictionary.to_pylist()]
+    return integers(pa.chunked_array([whole.indices]), len(words)), [*words, ""]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of one kind."""
+
+    from_track: Ints
+    from_time: Ints
+    from_span: Ints
+    to_track: Ints
+    to_time: Ints
+    to_span: Ints
+    event: Ints
+
+    def __len__(self) -> int:
+        return len(self.to_span)
+
+
+class View:
+    """Arrays of one trace, made when first asked for."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._kept: dict[str, Any] = {}
+        spans = trace.spans
+        self.count = spans.num_rows
+        self.track = integers(spans.column("track"))
+        self.start = integers(spans.column("start"), 0)
+        duration = spans.column("duration")
+        self.unfinished: Bools = np.asarray(pc.is_null(duration).to_numpy(), dtype=bool)
+        # A negative duration or a start that is missing is the reader's to report; here it lasts no time.
+        self.end: Ints = self.start + np.maximum(integers(duration, 0), 0)
+        if self.unfinished.any():
+            self.end[self.unfinished] = np.maximum(self.start[self.unfinished], self._last_time())
+        self.name, self.names = codes(spans.column("name"))
+        self.category, self.categories = codes(spans.column("category"))
+        tracks = trace.tracks
+        self.track_kind: list[str] = [kind or "other" for kind in tracks.column("kind").to_pylist()]
+        self.track_name: list[str | None] = tracks.column("name").to_pylist()
+        self.track_device: list[str | None] = tracks.column("device").to_pylist()
+        self.track_stream: list[int | None] = tracks.column("stream").to_pylist()
+        self.track_tid: list[int | None] = tracks.column("tid").to_pylist()
+        self.track_pid: list[int | None] = tracks.column("pid").to_pylist()
+        self.track_rank: list[int | None] = tracks.column("rank").to_pylist()
+
+    def _last_time(self) -> int:
+        last = int(self.end.max()) if self.count else 0
+        for table in ("instants", "counters"):
+            column = getattr(self.trace, table).column("time")
+            if len(column):
+                last = max(last, pc.max(column).as_py() or last)
+        return last
+
+    def word(self, row: int) -> str:
+        """The name of a span."""
+        return self.names[int(self.name[row])]
+
+    def category_of(self, row: int) -> str:
+        return self.categories[int(self.category[row])]
+
+    @cached_property
+    def duration(self) -> Ints:
+        return self.end - self.start
+
+    @cached_property
+    def submit(self) -> Ints:
+        """When the host asked for a span; the least int64 where that is unknown."""
+        return integers(self.trace.spans.column("submit"), np.iinfo(np.int64).min)
+
+    @cached_property
+    def stack(self) -> Ints:
+        return integers(self.trace.spans.column("stack"))
+
+    def in_categories(self, *words: str) -> Bools:
+        wanted = np.array([word in words for word in self.categories], dtype=bool)
+        return wanted[self.category] if self.count else np.zeros(0, bool)
+
+    def on_kind(self, kind: str) -> Bools:
+        wanted = np.array([*(each == kind for each in self.track_kind), False], dtype=bool)
+        return wanted[self.track]
+
+    @cached_property
+    def bits(self) -> Ints:
+        """What each span is for its device: COMPUTE, COMMUNICATION or COPY; 0 if it occupies none."""
+        table = np.array([WORK_BITS.get(word, 0) for word in self.categories], dtype=np.int64)
+        bits = np.where(self.on_kind("stream"), table[self.category], 0)
+        outcome, words = codes(self.trace.spans.column("outcome"))
+        bits[np.array([word in NOT_RUN for word in words], dtype=bool)[outcome]] = 0
+        return bits
+
+    @cached_property
+    def host(self) -> Bools:
+        """Spans on host threads that say what the host did."""
+        return self.on_kind("thread") & ~self.in_categories(*FRAMES)
+
+    @cached_property
+    def window(self) -> tuple[int, int]:
+        """From the first start to the last end of anything on a thread or a stream."""
+        here = self.host | (self.bits > 0) | (self.on_kind("thread") & self.in_categories("step"))
+        if not here.any():
+            here = np.ones(self.count, bool)
+        if not here.any():
+            return 0, 0
+        return int(self.start[here].min()), int(self.end[here].max())
+
+    @cached_property
+    def stream_tracks(self) -> list[int]:
+        """Tracks of streams on which something ran, by device and stream."""
+        used = np.unique(self.track[self.bits > 0]).tolist()
+        return sorted(used, key=lambda t: (self.device(t), self.track_stream[t] or 0, t))
+
+    def device(self, track: int) -> str:
+        """The name of a stream's device; with its rank where the trace has several."""
+        device = self.track_device[track] or "device"
+        rank = self.track_rank[track]
+        return device if rank is None or not self.many_ranks else f"rank {rank} {device}"
+
+    @cached_property
+    def many_ranks(self) -> bool:
+        return len({rank for rank in self.track_rank if rank is not None}) > 1
+
+    def stream(self, track: int) -> str:
+        number = self.track_stream[track]
+        return str(number) if number is not None else self.track_name[track] or f"track {track}"
+
+    def thread(self, track: int) -> str:
+        if track < 0:
+            return "unknown"
+        return self.track_name[track] or f"thread {self.track_tid[track] or track}"
+
+    @cached_property
+    def devices(self) -> dict[str, list[int]]:
+        """The stream tracks of each device."""
+        found: dict[str, list[int]] = {}
+        for track in self.stream_tracks:
+            found.setdefault(self.device(track), []).append(track)
+        return found
+
+    @cached_property
+    def work_by_track(self) -> dict[int, Ints]:
+        """Rows of the work on each stream, by start."""
+        rows = np.flatnonzero(self.bits)
+        return grouped(rows, self.track[rows], np.lexsort((self.end[rows], self.start[rows], self.track[rows])))
+
+    @cached_property
+    def host_by_track(self) -> dict[int, Ints]:
+        """Rows of what each host thread did, outer before inner."""
+        rows = np.flatnonzero(self.host & (self.end > self.start))
+        return grouped(rows, self.track[rows], np.lexsort((-self.end[rows], self.start[rows], self.track[rows])))
+
+    def remember(self, key: str, make: Callable[[], T]) -> T:
+        """What several answers derive from the same view is derived once."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast(T, self._kept[key])
+
+    def edges(self, kind: str) -> Edges:
+        return self._edges.get(kind) or Edges(*(np.empty(0, np.int64) for _ in range(7)))
+
+    @cached_property
+    def _edges(self) -> dict[str, Edges]:
+        table = self.trace.edges
+        kind, words = codes(table.column("kind"))
+        columns = [integers(table.column(field)) for field in Edges.__dataclass_fields__]
+        found: dict[str, Edges] = {}
+        for number, word in enumerate(words):
+            rows = np.flatnonzero(kind == number)
+            if len(rows):
+                found[word] = Edges(*(column[rows] for column in columns))
+        return found
+
+
+def grouped(rows: Ints, keys: Ints, order: NDArray[np.intp]) -> dict[int, Ints]:
+    """`rows` by key; `order` sorts by key first, and then as each group shall be."""
+    rows, keys = rows[order], keys[order]
+    cuts = np.flatnonzero(np.diff(keys)) + 1
+    parts = np.split(rows, cuts) if len(rows) else []
+    return {int(keys[cut]): part for cut, part in zip([0, *cuts.tolist()], parts, strict=False)}
+
+
+def view_of(trace: Trace | View) -> View:
+    """Answers take either; several answers about one trace share a View."""
+    return trace if isinstance(trace, View) else View(trace)
+
+
+def json_of(args: Any) -> dict[str, Any]:
+    """The object in an `args` cell; empty where there is none or it is broken."""
+    import json
+
+    try:
+        found = json.loads(args) if args else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,42 @@
+"""Results in, text out.
+
+gather, Report              every answer about a trace                     _gather
+render_report               one screen: findings, tables, what to do next  _text, _findings
+render_summary and others   one answer alone                               _answers, _comparison, _tables, _table
+plain                       any result as what JSON can hold               _plain
+                            numbers and names as people read them          _format
+"""
+
+from eventide.report._answers import (
+    render_breakdown,
+    render_compile,
+    render_idle,
+    render_memory,
+    render_path,
+    render_summary,
+    render_syncs,
+)
+from eventide.report._comparison import render_comparison
+from eventide.report._findings import Finding, findings, unknowns
+from eventide.report._gather import QUESTIONS, Report, gather
+from eventide.report._plain import plain
+from eventide.report._text import render_report
+
+__all__ = [
+    "QUESTIONS",
+    "Finding",
+    "Report",
+    "findings",
+    "gather",
+    "plain",
+    "render_breakdown",
+    "render_comparison",
+    "render_compile",
+    "render_idle",
+    "render_memory",
+    "render_path",
+    "render_report",
+    "render_summary",
+    "render_syncs",
+    "unknowns",
+]

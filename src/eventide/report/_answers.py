@@ -1,0 +1,168 @@
+"""Each answer as text, alone: what `eventide trace <answer>` shows."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from eventide.analysis import CAUSES, Breakdown, Compile, CriticalPath, Idle, Memory, Summary, Syncs
+from eventide.report import _format as f
+from eventide.report._table import table
+from eventide.report._tables import breakdown_table, host_table, name_table, path_table
+
+NO_DEVICE = "The trace has no device work, so nothing is known about a device being busy or idle."
+
+
+def render_summary(result: Summary, most: int = 25) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"{f.time(result.wall)} in all"), Text("")]
+    if result.device:
+        parts += [name_table(result.device, result.wall, most), Text("")]
+        rows = [
+            [
+                row.device,
+                row.stream,
+                f"{row.count:,}",
+                f.time(row.busy),
+                f.percent(row.busy, row.wall),
+                f.time(row.idle),
+            ]
+            for row in result.streams
+        ]
+        parts += [table("Device", ("stream", "work items", "busy", "of wall", "idle"), rows, 2), Text("")]
+    else:
+        parts += [Text(NO_DEVICE), Text("")]
+    parts += [host_table(result, most), Text("")]
+    rows = [
+        [row.thread, f"{row.count:,}", f.time(row.recorded), f.time(row.unrecorded), f.time(row.blocked)]
+        for row in result.threads[:most]
+    ]
+    parts.append(table("Host thread", ("spans", "recorded", "not recorded", "blocked"), rows))
+    if result.sync_count:
+        parts.append(Text(f"{f.count(result.sync_count, 'synchronization')}, {f.time(result.sync_time)} in all"))
+    return Group(*parts)
+
+
+def render_breakdown(result: Breakdown) -> RenderableType:
+    if not result.devices:
+        return Text(f"{f.time(result.wall)} in all. {NO_DEVICE}")
+    notes = []
+    for device in result.devices:
+        whole = device.whole
+        total = whole.any_of("communication")
+        if total:
+            hidden = f.percent(whole.hidden_communication, total)
+            notes.append(Text(f"{device.device}: {hidden} of {f.time(total)} communication ran beside other work"))
+        notes += [Text(f"{device.device}: {kinds} at once for {f.time(time)}") for kinds, time in whole.overlap.items()]
+        between = f.percent(device.idle_between, device.last - device.first)
+        notes.append(Text(f"{device.device}: idle {between} of the time between its first and its last work"))
+    return Group(breakdown_table(result), Text(""), *notes)
+
+
+def render_idle(result: Idle, most: int = 15) -> RenderableType:
+    if not result.lanes:
+        return Text(f"{f.time(result.wall)} in all. {NO_DEVICE}")
+    rows = []
+    for lane in result.lanes:
+        where = lane.device if lane.stream is None else f"{lane.device} stream {lane.stream}"
+        rows.append([where, "", f.time(lane.idle), f.percent(lane.idle, lane.wall), f"{lane.gaps:,}"])
+        for cause, time in sorted(lane.causes.items(), key=lambda item: -item[1]):
+            rows.append([f"  {cause}", CAUSES[cause], f.time(time), f.percent(time, lane.idle), ""])
+    parts: list[RenderableType] = [table("Idle", ("", "time", "share", "gaps"), rows, 2), Text("")]
+    cells = [
+        [
+            f.name(gap.next_work or "(the end)", 34),
+            gap.cause,
+            f.name(gap.line or gap.host_op or gap.waited_for or "-", 36),
+            f.time(gap.start - result.start),
+            f.time(gap.duration),
+        ]
+        for gap in result.worst(most)
+    ]
+    parts.append(table("Longest gaps: before", ("mostly", "host in / waited for", "at", "gap"), cells, 3))
+    return Group(*parts)
+
+
+def render_syncs(result: Syncs, most: int = 15) -> RenderableType:
+    if not result.count:
+        return Text("The trace holds no call that blocked the host until a device was done.")
+    rows = [
+        [f.name(row.name, 40), f.name(row.inside or "-", 40), f"{row.count:,}", f.time(row.total), f.time(row.longest)]
+        for row in result.table[:most]
+    ]
+    longest = sorted(result.each, key=lambda sync: -sync.duration)[:most]
+    cells = [
+        [
+            f.name(sync.name, 28),
+            f.name(sync.waited_for or "not known", 32),
+            sync.stream or "-",
+            f.time(sync.start - result.start),
+            f.time(sync.duration),
+            f.time(sync.waited) if sync.waited is not None else "-",
+        ]
+        for sync in longest
+    ]
+    head = Text(f"The host blocked {f.count(result.count, 'time')} for {f.time(result.total)}.")
+    parts: list[RenderableType] = [head, Text("")]
+    parts += [table("Synchronization", ("inside", "count", "total", "longest"), rows, 2), Text("")]
+    return Group(*parts, table("Longest", ("waited for", "on", "at", "blocked", "for it"), cells, 3))
+
+
+def render_memory(result: Memory, most: int = 10) -> RenderableType:
+    if not result.devices:
+        return Text(
+            "The trace holds no allocations and no memory counters; record with profile_memory=True "
+            "(torch.profiler, eventide.profile)."
+        )
+    parts: list[RenderableType] = []
+    for device in result.devices:
+        rows = [
+            [
+                f.name(holder.line or holder.name, 60),
+                f"{holder.count:,}",
+                f.size(holder.bytes),
+                f.percent(holder.bytes, device.peak),
+            ]
+            for holder in device.holders[:most]
+        ]
+        at = f.time(device.peak_time - result.start)
+        head = f"{device.device} ({device.source}): peak {f.size(device.peak)} at {at}, {f.size(device.end)} at the end"
+        if device.allocations:
+            head += f"; {f.count(device.allocations, 'allocation')}, {f.count(device.frees, 'free')}"
+        parts.append(Text(head))
+        if rows:
+            parts.append(table("Held at the peak by", ("blocks", "size", "share"), rows))
+        parts.append(Text(""))
+    return Group(*parts[:-1])
+
+
+def render_compile(result: Compile, most: int = 20) -> RenderableType:
+    if not result.count:
+        return Text("The trace holds no compiles.")
+    rows = [
+        [
+            f.name(row.name, 60),
+            row.trigger or "-",
+            f"{row.count:,}",
+            f.time(row.outermost),
+            f.time(row.total),
+            f.time(row.longest),
+        ]
+        for row in result.table[:most]
+    ]
+    share = f.percent(result.time, result.wall)
+    head = f"{f.count(result.count, 'compile')}, {f.time(result.time)} ({share} of the trace)"
+    return Group(Text(head), Text(""), table("Compile", ("trigger", "count", "outermost", "total", "longest"), rows, 2))
+
+
+def render_path(result: CriticalPath, most: int = 25) -> RenderableType:
+    if not result.wall:
+        return Text("The trace has no time in it, so there is no path.")
+    kinds = ", ".join(f"{f.percent(time, result.wall)} {kind}" for kind, time in result.kinds.items())
+    parts: list[RenderableType] = [Text(f"{f.time(result.wall)}: {kinds}"), Text(""), path_table(result, most)]
+    if result.next:
+        rows = [
+            [f.name(row.name, 60), row.where, f.time(row.slack), f.time(row.total), f"{row.count:,}"]
+            for row in result.next[:8]
+        ]
+        parts += [Text(""), table("Critical next", ("where", "slack", "total", "count"), rows, 2)]
+    return Group(*parts)

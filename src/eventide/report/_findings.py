@@ -1,0 +1,250 @@
+"""What a report says first: sentences with a number and a place, each worth more than the next; and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eventide.analysis import CAUSES, Lane
+from eventide.report import _format as f
+from eventide.report._gather import Report
+
+_BECAUSE = {
+    "host late": "because the host was late",
+    "synchronization": "because the host had synchronized and nothing was queued",
+    "compile": "because the host was compiling",
+    "allocator": "because the host was in the driver's allocator",
+    "launch": "inside the launching calls themselves",
+    "stream wait": "waiting for events of other streams",
+    "queued": "between launch and start of work that waited for nothing recorded",
+    "queue empty": "after its last work: nothing more was launched",
+    "unknown": "for a reason that this trace does not hold",
+}
+_TODO: dict[str, str | None] = {
+    "host late": "Give the host less to do per launch: larger batches, fused or compiled code (torch.compile, CUDA "
+    "graphs), data loading in other processes.",
+    "synchronization": "Remove synchronizations between launches (.item(), .cpu(), printing a tensor); see "
+    "`eventide trace syncs`.",
+    "compile": "Compile before the measured part, and keep shapes from changing; see `eventide trace compile`.",
+    "allocator": "Keep memory: warm up before measuring, avoid emptying the cache, use the caching allocator.",
+    "launch": "The driver was slow inside the calls: the first launch of a kernel loads its module; warm up first.",
+    "stream wait": "Start what is waited for earlier, or give it more of the device; see `eventide trace idle`.",
+    "queued": None,
+    "queue empty": "Nothing ran at the end: end the recording with the last step.",
+    "unknown": "Record launches and stream waits: CPU and device activities together, and experimental_config="
+    "torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True).",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`share` of the wall time orders them; `todo` is what to do about it, if anything is known to help."""
+
+    text: str
+    share: float
+    todo: str | None = None
+
+
+def findings(report: Report) -> tuple[Finding, ...]:
+    """The findings, most time first; idle devices before all."""
+    found = [*_idle(report), *_communication(report), *_copies(report), *_syncs(report), *_compiles(report)]
+    found += [*_steps(report), *_off_cpu(report), *_path(report)]
+    if not report.breakdown.devices:
+        found.insert(0, _no_device(report))
+    return tuple(sorted(found, key=lambda each: -each.share))
+
+
+def _no_device(report: Report) -> Finding:
+    threads = [row for row in report.summary.threads if row.recorded]
+    text = "No device work in this trace, so nothing is known about a device being idle"
+    if threads:
+        first = threads[0]
+        share = f.percent(first.recorded, report.summary.wall)
+        text += f"; {f.count(len(threads), 'host thread')}, the busiest ({first.thread}) in recorded code {share}"
+    todo = (
+        "Record the device too: torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)."
+    )
+    return Finding(text + ".", 2.0, todo)
+
+
+def _idle(report: Report) -> list[Finding]:
+    found = []
+    lanes = sorted(report.idle.lanes, key=lambda lane: -lane.idle)
+    for lane in lanes[:3]:
+        if lane.idle == 0 or lane.wall == 0:
+            continue
+        text = f"{lane.device} was idle {f.percent(lane.idle, lane.wall)} of {f.time(lane.wall)} ({f.time(lane.idle)})"
+        causes = sorted(lane.causes.items(), key=lambda item: -item[1])
+        cause, time = causes[0]
+        text += f"; {f.percent(time, lane.idle)} of that {_BECAUSE[cause]}"
+        text += _where(report, lane, cause) + "."
+        share = lane.idle / lane.wall
+        found.append(Finding(text, share + (1 if share > 0.1 else 0), _TODO[cause]))
+    if len(lanes) > 3:
+        text = f"{len(lanes) - 3} more devices, idle {f.percent(lanes[-1].idle, lanes[-1].wall)} to "
+        found.append(Finding(text + f"{f.percent(lanes[3].idle, lanes[3].wall)} of the time.", 1.0))
+    return found
+
+
+def _where(report: Report, lane: Lane, cause: str) -> str:
+    gaps = [gap for gap in report.idle.worst(200, cause) if gap.device == lane.device]
+    if not gaps or cause == "queue empty":
+        return ""
+    worst = gaps[0]
+    mask = report.idle.table.column("device").to_numpy(zero_copy_only=False) == lane.device
+    number = int((report.idle.table.column(cause).to_numpy()[mask] > 0).sum())
+    text = f": {f.count(number, 'gap')}, worst {f.time(worst.causes[cause])}"
+    if worst.next_work:
+        text += f" before {f.name(worst.next_work, 40)}"
+    if worst.line:
+        text += f", at {worst.line}"
+    if cause == "stream wait" and worst.waited_for:
+        text += f", for {f.name(worst.waited_for, 50)}"
+    elif worst.host_op and cause in {"host late", "synchronization", "allocator", "compile"}:
+        text += f", host in {f.name(worst.host_op, 40)}"
+    elif worst.launched_by and worst.launched_by != worst.next_work:
+        text += f", launched by {f.name(worst.launched_by, 30)}"
+    return text
+
+
+def _communication(report: Report) -> list[Finding]:
+    found = []
+    for device in report.breakdown.devices:
+        whole = device.whole
+        total = whole.any_of("communication")
+        if whole.communication * 50 < whole.wall:
+            continue
+        text = (
+            f"{device.device}: {f.time(whole.communication)} of {f.time(total)} communication is exposed "
+            f"({f.percent(whole.communication, whole.wall)} of the time); "
+            f"{f.percent(total - whole.communication, total)} is hidden behind other work."
+        )
+        todo = "Start collectives earlier (gradient buckets, prefetch) so that they run beside computation."
+        found.append(Finding(text, whole.communication / whole.wall, todo))
+    return found[:2]
+
+
+def _copies(report: Report) -> list[Finding]:
+    found = []
+    for device in report.breakdown.devices:
+        whole = device.whole
+        if whole.copy * 20 < whole.wall:
+            continue
+        rows = [row for row in report.summary.device if row.category == "copy"]
+        text = f"{device.device}: {f.time(whole.copy)} with nothing but copies ({f.percent(whole.copy, whole.wall)})"
+        if rows:
+            text += f", most in {f.name(rows[0].name, 50)} ({rows[0].count:,} times)"
+        todo = "Overlap copies with computation: pinned memory, non_blocking=True, a stream of their own."
+        found.append(Finding(text + ".", whole.copy / whole.wall, todo))
+    return found[:2]
+
+
+def _syncs(report: Report) -> list[Finding]:
+    syncs = report.syncs
+    if syncs.count == 0 or syncs.total * 50 < syncs.wall:
+        return []
+    first = syncs.table[0]
+    where = f.name(first.name, 40) + (f" in {f.name(first.inside, 40)}" if first.inside else "")
+    text = f"The host blocked {f.count(syncs.count, 'time')} for {f.time(syncs.total)}, "
+    if first.count == syncs.count:
+        text += f"in {where}."
+    else:
+        text += f"most in {where}: {f.count(first.count, 'call')}, {f.time(first.total)}."
+    return [Finding(text, syncs.total / syncs.wall * 0.5, "See which with `eventide trace syncs`.")]
+
+
+def _compiles(report: Report) -> list[Finding]:
+    compile_ = report.compiles
+    if compile_.count == 0 or compile_.time * 100 < compile_.wall:
+        return []
+    first = compile_.table[0]
+    text = (
+        f"{f.count(compile_.count, 'compile')} took {f.time(compile_.time)} "
+        f"({f.percent(compile_.time, compile_.wall)}), most in {f.name(first.name, 50)} "
+        f"({f.count(first.count, 'time')})."
+    )
+    return [Finding(text, compile_.time / compile_.wall, "See what and why with `eventide trace compile`.")]
+
+
+def _steps(report: Report) -> list[Finding]:
+    lengths = sorted(step.duration for step in report.steps)
+    if len(lengths) < 3:
+        return []
+    median = lengths[len(lengths) // 2]
+    slowest = max(report.steps, key=lambda step: step.duration)
+    if slowest.duration < 1.2 * median:
+        return []
+    extra = slowest.duration - median
+    text = f"{slowest.name} took {f.time(slowest.duration)}, the median of {len(lengths)} steps is {f.time(median)}."
+    todo = f"See what was different: `eventide trace critical-path TRACE --step {slowest.name.rpartition('#')[2]}`."
+    return [Finding(text, extra / max(report.summary.wall, 1), todo)]
+
+
+def _off_cpu(report: Report) -> list[Finding]:
+    rows = [row for row in report.summary.device if row.off_cpu is not None]
+    off, total = sum(row.off_cpu or 0 for row in rows), sum(row.total for row in rows)
+    if total == 0 or off * 10 < total:
+        return []
+    first = max(rows, key=lambda row: row.off_cpu or 0)
+    text = (
+        f"Work on the CPU ran without a core, without the GIL or asleep for {f.percent(off, total)} of its time "
+        f"({f.time(off)}), most in {f.name(first.name, 40)}."
+    )
+    return [
+        Finding(text, 0.5 * off / max(report.summary.wall, 1), "Use fewer streams than cores, or work without the GIL.")
+    ]
+
+
+def _path(report: Report) -> list[Finding]:
+    path = report.path
+    if not path.wall or not report.breakdown.devices:
+        return []
+    kind, time = next(iter(path.kinds.items()))
+    shares = ", ".join(f"{f.percent(part, path.wall)} {word}" for word, part in list(path.kinds.items())[:3])
+    whose = "host" if "host" in kind else "device" if kind in {"compute", "communication", "copy"} else None
+    dominant = time * 10 >= path.wall * 6 and whose is not None
+    text = (
+        f"The {whose} is the bottleneck: the critical path is {shares}"
+        if dominant
+        else f"The critical path is {shares}"
+    )
+    row = next((row for row in path.rows if row.kind == kind and row.name), None)
+    if row is not None:
+        text += f"; most in {f.name(row.name, 45)} ({f.percent(row.time, path.wall)})"
+    todo = None
+    if path.next:
+        following = path.next[0]
+        todo = (
+            (
+                f"What shortens the path helps for {f.time(following.slack)}; then {f.name(following.name, 40)} on "
+                f"{following.where} is on it too."
+            )
+            if following.slack
+            else None
+        )
+    return [Finding(text + ".", 0.3 * time / path.wall, todo)]
+
+
+def unknowns(report: Report) -> list[str]:
+    """What this trace cannot say, and what to record next time."""
+    found = []
+    unknown = sum(lane.causes.get("unknown", 0) for lane in report.idle.lanes)
+    idle = sum(lane.idle for lane in report.idle.lanes)
+    if unknown * 20 > idle:
+        why = (
+            "stream waits are not recorded: set enable_cuda_sync_events in torch.profiler's experimental_config"
+            if report.launches_known
+            else "no launch is tied to the device's work: record CPU activities together with the device's"
+        )
+        found.append(f"{f.time(unknown)} of idle time has no known cause ({CAUSES['unknown']}): {why}.")
+    if report.summary.unfinished:
+        found.append(f"{f.count(report.summary.unfinished, 'span')} had not ended when the recording did.")
+    account = report.metadata.get("account") or {}
+    dropped = account.get("dropped") or account.get("lost_bytes") or 0
+    if isinstance(dropped, dict):
+        dropped = sum(value for value in dropped.values() if isinstance(value, int))
+    if dropped:
+        found.append(
+            f"The recording is not whole: {dropped:,} {'bytes' if account.get('lost_bytes') else 'things'} lost."
+        )
+    found += [str(warning) for warning in report.metadata.get("warnings") or []]
+    return found

@@ -1,0 +1,74 @@
+"""Everything that a report says, as one frozen result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from eventide.analysis import (
+    Breakdown,
+    Compile,
+    CriticalPath,
+    Idle,
+    Memory,
+    Step,
+    Summary,
+    Syncs,
+    View,
+    breakdown,
+    compiles,
+    critical_path,
+    idle,
+    memory,
+    steps_of,
+    summary,
+    syncs,
+)
+from eventide.store import Trace
+
+QUESTIONS = ("breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answers about one trace."""
+
+    title: str
+    spans: int
+    metadata: dict[str, Any]
+    steps: tuple[Step, ...]
+    breakdown: Breakdown
+    idle: Idle
+    summary: Summary
+    syncs: Syncs
+    path: CriticalPath
+    memory: Memory
+    compiles: Compile
+    launches_known: bool
+    runtime_recorded: bool
+
+
+def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: None) -> Report:
+    """Ask every question; `step` hears which one comes next."""
+    view = View(trace)
+    answers: dict[str, Any] = {}
+    asks: tuple[Callable[[View], Any], ...] = (breakdown, idle, summary, syncs, critical_path, memory, compiles)
+    for question, ask in zip(QUESTIONS, asks, strict=True):
+        step(question)
+        answers[question] = ask(view)
+    return Report(
+        title,
+        view.count,
+        trace.metadata,
+        steps_of(view),
+        answers["breakdown"],
+        answers["idle"],
+        answers["summary"],
+        answers["syncs"],
+        answers["critical path"],
+        answers["memory"],
+        answers["compiles"],
+        len(view.edges("launch")) > 0,
+        bool(view.in_categories("runtime").any()),
+    )

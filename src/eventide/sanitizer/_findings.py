@@ -1,0 +1,113 @@
+"""Findings: all that one run, trace or program has shown, with what the verdict rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from eventide.sanitizer._finding import Finding
+from eventide.sanitizer._suppress import Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the program the sanitizer could see."""
+
+    works: int = 0
+    known: int = 0  # of them: with known accesses
+    forgotten: int = 0  # freed ranges that were given up because there were too many
+
+    def __str__(self) -> str:
+        if not self.works:
+            return "no work was submitted"
+        text = f"{self.known:,} of {self.works:,} work {'item' if self.works == 1 else 'items'} had known accesses"
+        return f"{text}; {self.forgotten:,} freed ranges were forgotten" if self.forgotten else text
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding that somebody has said not to tell, and why."""
+
+    finding: Finding
+    suppression: Suppression
+
+
+@dataclass(slots=True)
+class Findings(Sequence[Finding]):
+    """A list of findings. That of ``eventide.sanitize`` is filled when its ``with`` block ends."""
+
+    found: tuple[Finding, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    suppressed: tuple[Suppressed, ...] = ()
+    unused_suppressions: tuple[Suppression, ...] = ()
+    stream_names: Mapping[Any, str] = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.found[index]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.found)
+
+    @property
+    def verdict(self) -> str:
+        """``findings``, ``clean``, or ``not checkable``: nothing was found because nothing could be seen."""
+        if self.found:
+            return "findings"
+        return "clean" if self.coverage.known else "not checkable"
+
+    @property
+    def summary(self) -> str:
+        """The verdict and its coverage, in a line."""
+        count = len(self.found)
+        verdict = f"{count} {'finding' if count == 1 else 'findings'}" if count else self.verdict
+        if self.suppressed:
+            verdict += f" ({len(self.suppressed)} suppressed)"
+        why = ""
+        if self.verdict == "not checkable" and self.coverage.works:
+            why = "; declare what work touches with et.work(reads=, writes=)"
+        return f"{verdict}: {self.coverage}{why}"
+
+    def of(self, *kinds: str) -> tuple[Finding, ...]:
+        """Those of some kinds."""
+        return tuple(finding for finding in self.found if finding.kind in kinds)
+
+    def __str__(self) -> str:
+        from eventide.sanitizer._text import plain_text
+
+        return plain_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Findings: {self.summary}>"
+
+    def take(self, other: Findings) -> None:
+        """Become the other: for who holds this object already."""
+        for name in ("found", "coverage", "suppressed", "unused_suppressions", "stream_names"):
+            setattr(self, name, getattr(other, name))
+
+
+def judge(
+    found: Sequence[Finding],
+    coverage: Coverage,
+    rules: Sequence[Suppression] = (),
+    stream_names: Mapping[Any, str] | None = None,
+) -> Findings:
+    """Set aside what is suppressed; the first rule that fits counts as used."""
+    told, suppressed = [], []
+    used: set[int] = set()
+    for finding in found:
+        rule = next((i for i, rule in enumerate(rules) if rule.matches(finding)), None)
+        if rule is None:
+            told.append(finding)
+        else:
+            used.add(rule)
+            suppressed.append(Suppressed(finding, rules[rule]))
+    unused = tuple(rule for i, rule in enumerate(rules) if i not in used)
+    return Findings(tuple(told), coverage, tuple(suppressed), unused, dict(stream_names or {}))

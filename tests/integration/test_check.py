@@ -1,0 +1,235 @@
+"""`eventide check` and EVENTIDE_SANITIZE: programs in interpreters of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TIMEOUT = 100  # seconds
+
+PROGRAM = """
+import sys, numpy as np, eventide as et
+
+@et.work(name="fill", writes="x")
+def fill(x):
+    x[:] = 1
+
+@et.work(name="total", reads="x")
+def total(x):
+    return x.sum()
+
+def main(wait):
+    x = np.zeros(100)
+    one, two = et.Stream("cpu", name="one"), et.Stream("cpu", name="two")
+    one.submit(fill, x)
+    event = one.record_event()
+    if wait:
+        two.wait_event(event)
+    print("sum", two.submit(total, x).result())
+
+if __name__ == "__main__":
+    main("--wait" in sys.argv)
+    sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 0)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "overlap.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def start(*arguments, cwd, **environment):
+    env = {**os.environ, "COLUMNS": "100", **environment}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env=env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+
+
+def check(*arguments, cwd, **environment):
+    return start("-m", "eventide", "check", *arguments, cwd=cwd, **environment)
+
+
+def test_a_script_with_a_race_is_1_with_both_lines_and_the_fix(program):
+    done = check(program, cwd=program.parent)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("sum ")  # the program ran as it is
+    assert "overlap.py:15" in done.stdout
+    assert "one.submit(fill, x)" in done.stdout
+    assert "overlap.py:19" in done.stdout
+    assert "make stream 2 'two' wait for event 1" in " ".join(done.stdout.split())
+    assert done.stdout.splitlines()[-1] == "1 finding: 2 of 2 work items had known accesses"
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_advice_followed_is_clean_and_0(program):
+    done = check(program, "--wait", cwd=program.parent)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "clean: 2 of 2 work items had known accesses"
+
+
+def test_the_exit_code_of_a_clean_script_is_its_own(program):
+    assert check(program, "7", "--wait", cwd=program.parent).returncode == 7
+    assert check(program, "7", cwd=program.parent).returncode == 1
+
+
+def test_json_is_alone_on_stdout(program):
+    done = check("--json", "--sarif", "out.sarif", program, cwd=program.parent)
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "findings"
+    assert document["program_exit_code"] == 0
+    assert document["findings"][0]["second"]["place"]["line"] == 19
+    assert done.stderr.startswith("sum ")
+    sarif = json.loads((program.parent / "out.sarif").read_text())
+    location = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location == {"artifactLocation": {"uri": "overlap.py"}, "region": {"startLine": 19}}
+
+
+def test_a_module_is_checked_as_python_m_runs_it(program):
+    done = check("-m", "overlap", "--", "--wait", cwd=program.parent)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "clean: 2 of 2 work items had known accesses")
+
+
+def test_suppressions_come_from_the_project_or_from_a_file(program):
+    (program.parent / "pyproject.toml").write_text(
+        '[[tool.eventide.sanitizer.suppress]]\nkind = "race"\nfunction = "total"\nreason = "a sum of old values"\n'
+        '[[tool.eventide.sanitizer.suppress]]\nkind = "leak"\nreason = "never there"\n'
+    )
+    done = check(program, cwd=program.parent)
+    assert done.returncode == 0
+    assert "suppressed: race, because a sum of old values" in done.stdout
+    assert "unused suppression: kind='leak'" in done.stdout
+    (program.parent / "none.toml").write_text("")
+    assert check("--suppress", "none.toml", program, cwd=program.parent).returncode == 1
+
+
+def test_what_cannot_be_checked_is_said_and_0(tmp_path):
+    (tmp_path / "plain.py").write_text("print('hello')\n")
+    (tmp_path / "unknown.py").write_text("import eventide as et\net.Stream('cpu').submit(int).result()\n")
+    done = check("plain.py", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "the program did not import eventide" in done.stdout
+    assert "not checkable: no work was submitted" in done.stdout
+    done = check("unknown.py", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "not checkable: 0 of 1 work item had known accesses" in done.stdout
+
+
+def test_a_script_that_raises_shows_its_traceback_and_what_was_found(program):
+    program.write_text(PROGRAM.replace("    sys.exit", "    1 / 0\n    sys.exit"))
+    done = check(program, "--wait", cwd=program.parent)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert done.stdout.splitlines()[-1].startswith("clean: 2 of 2")
+
+
+def test_a_script_that_is_killed_could_not_report(program):
+    program.write_text("import os, eventide\nos.kill(os.getpid(), 9)\n")
+    done = check(program, cwd=program.parent)
+    assert done.returncode == 137
+    assert "the program ended with SIGKILL before it could report" in done.stdout
+
+
+def test_programs_that_the_program_starts_are_checked_too(program):
+    parent = program.parent / "parent.py"
+    parent.write_text(
+        "import subprocess, sys, eventide as et\n"
+        "et.Stream('cpu').submit(et.work(int, reads=())).result()\n"
+        f"subprocess.run([sys.executable, {str(program)!r}], check=True)\n"
+    )
+    done = check(parent, cwd=program.parent)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "1 finding: 3 of 3 work items had known accesses"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name what to check: eventide check script.py"),
+        (("nothing.py",), "there is no file nothing.py; to check a module, write: eventide check -m nothing.py"),
+        (("notes.txt",), "notes.txt is neither"),
+        (("notes.txt", "x"), "notes.txt is no Python script, so it takes no arguments; got x"),
+        (("--suppress", "no.toml", "overlap.py"), "suppressions cannot be read from no.toml"),
+    ],
+)
+def test_misuse_is_2_with_the_remedy(program, arguments, message):
+    (program.parent / "notes.txt").write_text("notes")
+    done = check(*arguments, cwd=program.parent)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_program_as_data_is_checked(tmp_path):
+    work = {"op": "work", "writes": [{"buffer": "x", "from": 0, "to": 64}]}
+    ops = [{**work, "stream": 1}, {**work, "stream": 2}]
+    (tmp_path / "race.json").write_text(json.dumps({"ops": ops}))
+    done = check("race.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "race: 'step 2' on stream 2 writes 64 bytes that 'step 1' on stream 1 writes" in done.stdout
+    (tmp_path / "ok.json").write_text(json.dumps({"ops": ops[:1]}))
+    assert check("ok.json", cwd=tmp_path).returncode == 0
+
+
+# --- EVENTIDE_SANITIZE -----------------------------------------------------------------------------------------------
+
+
+def test_the_environment_switches_it_on_for_any_program(program):
+    done = start(program, cwd=program.parent, EVENTIDE_SANITIZE="1")
+    assert done.returncode == 0  # the program's own
+    assert done.stdout.startswith("sum ")
+    assert done.stderr.startswith("eventide sanitizer:\n1. race: ")
+    assert done.stderr.splitlines()[-1] == "1 finding: 2 of 2 work items had known accesses"
+
+
+def test_fail_ends_with_1_only_if_there_are_findings(program):
+    assert start(program, cwd=program.parent, EVENTIDE_SANITIZE="fail").returncode == 1
+    assert start(program, "0", "--wait", cwd=program.parent, EVENTIDE_SANITIZE="fail").returncode == 0
+
+
+def test_raise_raises_in_any_program(program):
+    done = start(program, cwd=program.parent, EVENTIDE_SANITIZE="raise")
+    assert done.returncode == 1
+    assert "eventide.SanitizerError: 1. race" in done.stderr
+
+
+def test_0_is_off_and_another_word_is_misuse(program):
+    assert start(program, cwd=program.parent, EVENTIDE_SANITIZE="0").stderr == ""
+    done = start(program, cwd=program.parent, EVENTIDE_SANITIZE="yes")
+    assert done.returncode == 1
+    assert "EVENTIDE_SANITIZE has no 'yes'; it takes 0, 1, predict, raise, leaks, fail, with commas" in done.stderr
+
+
+def test_a_child_that_was_forked_reports_nothing_and_ends_well(tmp_path):
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os, eventide as et\n"
+        "et.Stream('cpu').submit(et.work(int, reads=())).result()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    et.Stream('cpu').submit(et.work(int, reads=())).result()\n"
+        "else:\n"
+        "    print(os.waitpid(child, 0)[1])\n"
+    )
+    done = start("-W", "ignore::DeprecationWarning", script, cwd=tmp_path, EVENTIDE_SANITIZE="1")
+    assert (done.returncode, done.stdout) == (0, "0\n")
+    assert done.stderr == "eventide sanitizer:\nclean: 1 of 1 work item had known accesses\n"
+
+
+def test_the_report_of_a_run_is_the_same_in_every_run(program):
+    fingerprints = {
+        finding["fingerprint"]
+        for _ in range(2)
+        for finding in json.loads(check("--json", program, cwd=program.parent).stdout)["findings"]
+    }
+    assert len(fingerprints) == 1
+    assert Path(program).exists()

@@ -1,0 +1,146 @@
+"""The report as people and programs get it: `eventide report` and `eventide trace <answer>` on files made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eventide.cli import main
+from eventide.report import _format as f
+from tests.trace_builder import Builder
+
+ANSWERS = ("summary", "breakdown", "idle", "syncs", "memory", "compile", "critical-path")
+
+
+def late_host() -> Builder:
+    b = Builder()
+    b.span(b.thread(), "ProfilerStep#1", 0, 1000, "step")
+    b.span(b.thread(), "DataLoader", 110, 590, "annotation")
+    b.launch((0, 10), "void gemm<float>(float*)", 10, 100)
+    b.launch((600, 610), "gemm", 610, 900)
+    b.call("cudaDeviceSynchronize", 700, 1000, category="sync")
+    return b
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Any:
+    def save(builder: Builder, name: str = "t.parquet") -> str:
+        path = tmp_path / name
+        builder.trace(source="test").save(path)
+        return str(path)
+
+    return save
+
+
+def test_the_report_says_first_why_the_device_was_idle(saved, capsys):
+    assert main(["report", saved(late_host())]) == 0
+    out = capsys.readouterr().out
+    first = " ".join(out.split("1. ")[1].split("2. ")[0].split())
+    assert first == (
+        "cuda:0 was idle 62 % of 1.00 us (620 ns); 81 % of that because the host was late: 1 gap, worst 500 ns before "
+        "gemm, host in DataLoader."
+    )
+    assert out.index("Where the time went") < out.index("Critical path") < out.index("Next")
+    assert max(len(line) for line in out.splitlines()) <= 100
+    assert len(out.splitlines()) <= 45
+
+
+def test_the_report_as_json_holds_the_same(saved, capsys):
+    assert main(["report", saved(late_host()), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["findings"][0]["text"].startswith("cuda:0 was idle 62 %")
+    assert found["idle"]["lanes"][0]["causes"] == {"host late": 500, "launch": 20, "queue empty": 100}
+    assert found["breakdown"]["devices"][0]["whole"]["idle"] == 620
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_every_answer_prints_text_and_json(answer, saved, capsys):
+    path = saved(late_host())
+    assert main(["trace", answer, path]) == 0
+    assert capsys.readouterr().out.strip()
+    assert main(["trace", answer, path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["wall"] == 1000
+
+
+@pytest.mark.parametrize("answer", ["report", *ANSWERS])
+def test_every_answer_holds_on_a_trace_without_devices_and_on_an_empty_one(answer, saved, capsys):
+    host = Builder()
+    host.span(host.thread(), "aten::add [bold]x[/bold]", 0, 10)
+    for number, builder in enumerate((host, Builder())):
+        path = saved(builder, f"{number}.parquet")
+        assert main([*(["report"] if answer == "report" else ["trace", answer]), path]) == 0
+        out = capsys.readouterr().out
+        assert "0 % idle" not in out
+        if answer in {"report", "breakdown", "idle"}:
+            assert "nothing is known about a device being" in " ".join(out.split())
+
+
+def test_a_comparison_sums_to_the_difference_and_says_what_is_not_alike(saved, capsys):
+    other = late_host()
+    other.work("gemm", 1000, 1300)
+    other.span(other.stream(7, "hip:0"), "gemm", 0, 10, "kernel")
+    paths = saved(late_host()), saved(other, "other.parquet")
+    assert main(["trace", "compare", *paths, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["difference"] == 300 == sum(part["difference"] for part in found["parts"])
+    assert found["warnings"] == ["other devices: 1 of cuda against 2 of cuda, hip"]
+    assert main(["trace", "compare", *paths]) == 0
+    assert "Not alike: other devices" in capsys.readouterr().out
+
+
+def test_an_html_page_is_refused_with_a_remedy_and_text_is_written(saved, tmp_path, capsys):
+    assert main(["report", saved(late_host()), "-o", str(tmp_path / "r.html")]) == 2
+    assert "the HTML page is not there yet" in capsys.readouterr().err
+    assert main(["report", saved(late_host()), "-o", str(tmp_path / "r.txt")]) == 0
+    assert "because the host was late" in (tmp_path / "r.txt").read_text("utf-8")
+    assert main(["report", saved(late_host()), "-o", str(tmp_path / "r.json")]) == 0
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["spans"] == 7
+
+
+def test_a_file_that_is_not_there_is_one_line_and_no_traceback(capsys):
+    assert main(["report", "nowhere.json"]) == 2
+    error = capsys.readouterr().err
+    assert "there is no file 'nowhere.json'" in error
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(0, "0 ns"), (999, "999 ns"), (1500, "1.50 us"), (999_999, "1.00 ms"), (12_345_678, "12.3 ms"), (-2e9, "-2.00 s")],
+)
+def test_times_have_three_figures(given, said):
+    assert f.time(given) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [
+        (0, 10, "0 %"),
+        (10, 10, "100 %"),
+        (1, 10**6, "< 0.1 %"),
+        (999_999, 10**6, "> 99.9 %"),
+        (163, 1000, "16 %"),
+        (1, 0, "-"),
+    ],
+)
+def test_what_is_there_is_never_said_to_be_nothing_and_what_is_not_all_never_all(part, whole, said):
+    assert f.percent(part, whole) == said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("void at::native::(anonymous namespace)::fill<4>(int, float*)", "at::native::fill<4>"),
+        ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pinned -> Device)"),
+        ("aten::add", "aten::add"),
+        ("x" * 70, "x" * 59 + "…"),
+        ("f()", "f"),
+        ("(odd)", "(odd)"),
+    ],
+)
+def test_names_lose_what_repeats(given, said):
+    assert f.name(given) == said
