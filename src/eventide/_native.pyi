@@ -613,6 +613,23 @@ def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
 
+def profiler_ask(what: int) -> None:
+    """What running profiles want to hear, as bits."""
+
+def profiler_connect() -> int:
+    """
+    Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
+    """
+
+def profiler_refused() -> int:
+    """Events that came from C with times that cannot be."""
+
+def profiler_event(start_us: int, end_us: int, debug_handle: int, name: object, backend: object) -> bool: ...
+
+def profiler_memory_event(address: int, size: int, allocated: int, reserved: int, device: object) -> None: ...
+
+def profiler_clock(backend: object, before_us: int, backend_us: int, after_us: int) -> None: ...
+
 def instant(name: str, /, **args: object) -> None:
     """
     Something happened now, on this thread. Costs nothing to speak of while nothing is recorded.

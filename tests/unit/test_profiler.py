@@ -130,7 +130,12 @@ def test_saving_by_hand_and_leaving_the_scope_are_both_fine(tmp_path) -> None:
 def test_the_file_is_written_once_and_whole(tmp_path, monkeypatch) -> None:
     saved: list = []
     save = et.Trace.save
-    monkeypatch.setattr(et.Trace, "save", lambda self, path: saved.append(path) or save(self, path))
+
+    def counted(trace, path):
+        saved.append(path)
+        return save(trace, path)
+
+    monkeypatch.setattr(et.Trace, "save", counted)
     prof = et.profile(tmp_path / "t.pftrace").start()
     first = prof.stop()
     assert prof.stop() is first

@@ -88,7 +88,7 @@ def test_self_time_is_without_the_spans_inside() -> None:
     )
 )
 def test_self_times_of_nested_spans_add_up_to_the_time_that_is_covered(given_spans) -> None:
-    nested = []  # keep those that nest with all before
+    nested: list[tuple] = []  # keep those that nest with all before
     for track, name, start, duration, args in given_spans:
         end = start + duration
         fits = all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from eventide import _native
 from eventide.compiling._record import CompileRecord
@@ -14,7 +15,7 @@ def record_in_trace(record: CompileRecord) -> None:
     """A span of the thread that compiled, which is this one. Nothing happens when nothing is being recorded."""
     if not _native.recorder_path():
         return
-    args = {"trigger": record.trigger.name}
+    args: dict[str, Any] = {"trigger": record.trigger.name}
     args |= {name: getattr(record, name) for name in _TOLD if getattr(record, name) is not None}
     if record.stages is not None:
         args["stages_ns"] = dict(record.stages)

@@ -53,7 +53,7 @@ def check_object(watched: Any) -> None:
 
 def _patch(kind: type) -> None:
     own = kind.__dict__.get("__call__", _MISSING)
-    original = kind.__call__  # type: ignore[operator]
+    original = kind.__call__
     heard = span(kind.__name__)(original)
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  (it is one)
@@ -61,12 +61,12 @@ def _patch(kind: type) -> None:
         return (heard if known else original)(self, *args, **kwargs)
 
     __call__._eventide_own = own  # type: ignore[attr-defined]  # noqa: SLF001  (to put back)
-    kind.__call__ = __call__  # type: ignore[operator]
+    kind.__call__ = __call__  # type: ignore[method-assign]  # what we are here for
 
 
 def _restore(kind: type) -> None:
     own = getattr(kind.__dict__.get("__call__"), "_eventide_own", None)
     if own is _MISSING:
-        del kind.__call__  # type: ignore[operator]
+        del kind.__call__
     elif own is not None:
-        kind.__call__ = own  # type: ignore[operator]
+        kind.__call__ = own  # type: ignore[method-assign]  # as above

@@ -16,7 +16,7 @@ def self_times(spans: pa.Table) -> npt.NDArray[np.int64]:
     track = spans["track"].to_numpy()
     start = spans["start"].to_numpy()
     duration = spans["duration"].fill_null(0).to_numpy()
-    own = duration.copy()
+    own: npt.NDArray[np.int64] = duration.copy()
     open_: list[tuple[int, int]] = []  # (end, row) of the spans around the current one, outermost first
     last = -1
     for row in np.lexsort((-duration, start, track)).tolist():
