@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import UsageValueError
-from eventide.profiler._self_time import self_times
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,6 +45,8 @@ class Row:
 
 def rows(trace: Trace, *, by_shape: bool = False) -> list[Row]:
     """One row for each name and category, and for each of their input shapes if asked."""
+    from eventide.profiler._self_time import self_times
+
     spans = trace.spans
     own = self_times(spans).tolist()
     found: dict[tuple[str, str, str], Row] = {}
