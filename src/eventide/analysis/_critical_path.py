@@ -103,7 +103,7 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
     latest = int(before[work[before].argmax()]) if len(before) else -1
     if lines.main >= 0:
         threads = [thread for thread, line in lines.line_of.items() if line == lines.main]
-        here = np.isin(view.track, threads) & (view.host | view.in_categories("step"))
+        here = np.isin(view.track, threads) & (view.host | view.in_categories("step")) & (view.end > view.start)
         seen = int(view.end[here].max()) if here.any() else int(view.window[0])
         if latest < 0 or seen >= work[latest]:
             return int(lines.ending_at(lines.main, np.array([end]))[0])
@@ -112,7 +112,7 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
 
 def _walk(graph: Graph, node: int, begin: int) -> Ints:
     """Follow the predecessors until the window's start."""
-    pred, start = graph.pred.data, graph.start.data
+    pred, start = graph.pred.data, graph.low.data
     nodes = []
     while node >= 0:
         nodes.append(node)
@@ -124,11 +124,11 @@ def _walk(graph: Graph, node: int, begin: int) -> Ints:
 
 def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
     """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
+    if len(nodes) == 0:
+        whole, nothing = np.array([begin, end]), np.array([-1])
+        return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing))
     link = graph.link[nodes]
-    low, high = graph.start[nodes], graph.end[nodes]
-    # A synchronization that returned as the work ended gives all its time to the work.
-    inside = (graph.blocked[nodes] > 0) & (link == SYNC)
-    low = np.where(inside, high, low)
+    low, high = graph.low[nodes], graph.end[nodes]
     host = nodes < graph.hosts
     owner = np.where(host, graph.lines.owner[np.minimum(nodes, max(graph.hosts - 1, 0))] if graph.hosts else -1, -1)
     row = np.where(host, owner, graph.rows[np.maximum(nodes - graph.hosts, 0)] if len(graph.rows) else -1)
@@ -140,16 +140,15 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     kind = np.where(host, np.where(link == SYNC, 5, np.where(row >= 0, 4, 6)), 7)
     # The next node (earlier) ends where this one's wait began; the path's own end and start are the window's.
     reach = np.append(high[1:], begin)
-    top = np.append(end, np.minimum(low[:-1], high[1:])) if len(nodes) else np.empty(0, np.int64)
+    top = np.append(end, np.minimum(low[:-1], high[1:]))
     piece_low = np.maximum(low, begin)
     piece_high = np.minimum(high, top)
     gap_low, gap_high = np.maximum(reach, begin), np.maximum(np.minimum(low, piece_high), begin)
     bound = np.append(graph.pred[nodes[:-1]] >= 0, graph.ready[nodes[-1:]] == begin)
     gap_kind = np.where(bound, link, 0)
     gap_kind = np.where(~host & unseen_waits(view)[np.maximum(row, 0)], 0, gap_kind) if view.count else gap_kind
-    tail_low, tail_high = (int(piece_high[0]), end) if len(nodes) else (begin, end)
-    starts = np.concatenate((piece_low, gap_low, [tail_low]))
-    ends = np.concatenate((piece_high, gap_high, [tail_high]))
+    starts = np.concatenate((piece_low, gap_low, piece_high[:1]))
+    ends = np.concatenate((piece_high, gap_high, [end]))
     kinds = np.concatenate((kind, gap_kind, [0]))
     rows = np.concatenate((row, np.where(host, -1, row), [-1]))
     tracks = np.concatenate((track, track, [-1]))
