@@ -26,10 +26,10 @@ BENCH := .venv/bench-$(call hash,requirements/bench.txt)
 
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.h')
 
-.PHONY: help build demo test test-all bench lint format native-quick native-test stress stubs clean
+.PHONY: help build demo test test-all bench lint format native-quick native-test stress sanitizer-nightly stubs clean
 
 help:  ## Show this list (the default)
-	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "make %-17s %s\n", $$1, $$2 }'
 
 build: $(PACKAGE)  ## Set up .venv and install the package there, editable
 
@@ -76,6 +76,10 @@ native-test: $(TOOLS)  ## Run the C++ tests under ASan+UBSan, then under TSan
 stress: $(TESTING)  ## For the night: property tests with ten times the examples, C++ tests under TSan twenty times
 	pytest tests/property --hypothesis-profile=stress --timeout=1800 -o faulthandler_timeout=1860
 	$(call native_tests,thread,thread,--repeat until-fail:20)
+
+sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracle on 20,000 random programs
+	EVENTIDE_SANITIZER_SEED=$${SEED:-$$RANDOM0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
+	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
 
 stubs: $(TESTING)  ## Write src/eventide/_native.pyi anew
 	python -m nanobind.stubgen -q -m eventide._native -O src/eventide \

@@ -26,7 +26,7 @@ PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadl
     const int64_t start = now_ns();
     outcome = Outcome::cancelled;
     std::vector<Ref<Marker>> ends;
-    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end());
+    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end(deadline > now_ns()));
     for (size_t i = 0; i < ends.size(); ++i) {
         Marker* marker = ends[i].get();
         if (!marker) continue;

@@ -25,6 +25,7 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
               stream_core(self)->describe().c_str());
         return -1;
     }
+    if (existing == Py_None) existing = nullptr;
     read_switch_interval();
     guarded([&]() -> PyObject* {
         Device* device = devices::find(type);
@@ -311,7 +312,7 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
         hub::fire(r);
     }
     if (PyErr_Occurred()) return nullptr;
-    Stream::Sync sync = stream.begin_sync();
+    Stream::Sync sync = stream.begin_sync(deadline > start);
     Waited waited = Waited::done;
     if (Marker* marker = sync.marker.get()) {
         try {

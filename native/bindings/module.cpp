@@ -36,4 +36,6 @@ NB_MODULE(_native, m) {
     python::bind_trace_writers(m);
     python::bind_chrome(m);
     python::bind_stacks(m);
+    python::bind_recorder(m);
+    python::bind_trace_reader(m);
 }

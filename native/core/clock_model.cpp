@@ -65,20 +65,20 @@ bool ClockModel::stepped_locked(size_t before) const {
     return way > max_drift * double(b.device - a.device) + double(a.error + b.error);
 }
 
-// The rate at one end, from as far inside as there is no step.
+// The rate at one end: to whichever anchor further inside, with no step on the way, tells it best.
 ClockModel::Rate ClockModel::rate_locked(size_t last, int direction) const {
+    Rate best{0, max_drift};
     size_t first = last;
     for (size_t n = 0; n < baseline; ++n) {
         if (direction > 0 ? first == 0 : first + 1 == anchors_.size()) break;
         if (stepped_locked(direction > 0 ? first - 1 : first)) break;
         first = direction > 0 ? first - 1 : first + 1;
+        const Anchor &a = anchors_[std::min(first, last)], &b = anchors_[std::max(first, last)];
+        const double way = double(b.device - a.device);
+        const double error = way > 0 ? double(a.error + b.error) / way : max_drift;
+        if (error < best.error) best = {double(b.offset - a.offset) / way, error};
     }
-    const Anchor &a = anchors_[std::min(first, last)], &b = anchors_[std::max(first, last)];
-    const double way = double(b.device - a.device);
-    if (way <= 0) return {0, max_drift};
-    const double error = double(a.error + b.error) / way;
-    if (error >= max_drift) return {0, max_drift};
-    return {double(b.offset - a.offset) / way, error};
+    return best;
 }
 
 ClockModel::Estimate ClockModel::beyond_locked(size_t anchor, int direction, int64_t device) const {

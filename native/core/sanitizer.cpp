@@ -89,18 +89,34 @@ Point Engine::State::past(const At& at, Agent& t) {
     return it == marks.end() || it->second.empty() ? Point{{}, t.slot, 0} : it->second.front();
 }
 
-// A default stream that blocks waits for its members, and they for it.
+// A default stream that blocks waits for its members, and they for it. Their pending waits show their use, unless the
+// stream knows as much from elsewhere.
+Point Engine::State::meeting(Agent& s, const Point& host, bool remember) {
+    Point all{{}, s.slot, 0};
+    Point besides = s.point();
+    join(besides.known, host);
+    const auto meet = [&](Agent& other) {
+        observe(other, &besides, false);
+        join(all.known, other.point());
+        join(besides.known, other.point());
+    };
+    if (s.behind) meet(*s.behind);
+    for (const bool pending : {false, true})
+        for (auto& [member, seen_version] : s.members) {
+            if (member->gap.waits.empty() == pending) continue;
+            if (s.gap.waits.empty() && member->version == seen_version && s.known[member->slot] >= member->count)
+                continue;
+            meet(*member);
+            if (remember) seen_version = member->version;
+        }
+    return all;
+}
+
 void Engine::State::meet_default(Agent& s, const Point& host) {
-    if (s.behind && (s.behind->count > s.known[s.behind->slot] || !s.behind->known.shares(s.known))) {
-        observe(*s.behind, &host, false);
-        absorb(s, s.behind->point());
-    }
-    for (auto& [member, seen_version] : s.members) {
-        if (member->version == seen_version && s.known[member->slot] >= member->count) continue;
-        observe(*member, &host, false);
-        absorb(s, member->point());
-        seen_version = member->version;
-    }
+    if (s.behind && s.gap.waits.empty() && s.behind->gap.waits.empty() && s.known.covers(s.behind->known, s.slot) &&
+        s.known[s.behind->slot] >= s.behind->count)
+        return;
+    if (s.behind || !s.members.empty()) absorb(s, meeting(s, host, true));
 }
 
 Agent& Engine::State::enter(const At& at, uint64_t id, Agent& t) {

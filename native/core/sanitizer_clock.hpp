@@ -44,6 +44,7 @@ class Clock {
         return true;
     }
 
+    // Whether it knows all that the other knows, its own place aside.
     bool covers(const Clock& o, uint32_t own) const noexcept {
         if (!o.b_ || b_ == o.b_) return true;
         const uint32_t both = std::min(b_ ? b_->size : 0, o.b_->size);
@@ -98,5 +99,11 @@ struct Point {
     // Whether the first n of another agent (or its own) are over.
     bool after(uint32_t other, uint64_t n) const noexcept { return other == slot ? count >= n : known[other] >= n; }
 };
+
+// The clock learns all that was known at that point.
+inline void join(Clock& clock, const Point& p) {
+    clock.join(p.known, ~0u);
+    clock.raise(p.slot, p.count);
+}
 
 }  // namespace eventide::sanitizer

@@ -108,6 +108,7 @@ struct Engine::State {
     Point past(const At& at, Agent& t);
     Agent& enter(const At& at, uint64_t id, Agent& t);  // a stream about to do something for thread t
     void enter_host(const At& at, Agent& s, Agent& t);  // and it learns the thread's past
+    Point meeting(Agent& s, const Point& host, bool remember);
     void meet_default(Agent& s, const Point& host);
     void observe(Agent& a, const Point* host, bool final = true);
     Entry entry(const At& at, const Agent& a, bool write);
@@ -115,6 +116,7 @@ struct Engine::State {
     // waits (sanitizer_waits.cpp)
     uint32_t site(const At& at, Kind kind, const Agent& a, uint64_t other);
     void wait_for(Agent& a, const Point& learnt, const Point& host, uint32_t site);
+    void wait_on(const At& at, Agent& s, Agent& t, Point point, uint32_t site);
     void sync_for(Agent& t, std::span<const Point> points, uint32_t site);
     void redundant(uint32_t site) { ++sites[site].redundant; }
 

@@ -18,11 +18,6 @@ bool covered(const Point& p, const Clock& known, const Point* host, uint32_t own
     return covered(p, both, nullptr, own);
 }
 
-void join(Clock& clock, const Point& p) {
-    clock.join(p.known, ~0u);
-    clock.raise(p.slot, p.count);
-}
-
 }  // namespace
 
 // The agent does something, submitted by a thread at that point, and whatever waited before it shows its use. An agent
@@ -78,6 +73,19 @@ void Engine::State::wait_for(Agent& a, const Point& learnt, const Point& host, u
     if (a.gap.waits.empty()) a.gap.base = {};
 }
 
+// A stream's wait brings what it waits for, the past of the thread that called it and, with a default stream that
+// blocks, the meeting with that.
+void Engine::State::wait_on(const At& at, Agent& s, Agent& t, Point point, uint32_t where) {
+    if (!at.past) observe(t, nullptr);
+    const Point host = past(at, t);
+    if (s.behind || !s.members.empty()) {
+        Point all{std::move(meeting(s, host, false).known), s.slot, 0};
+        join(all.known, point);
+        point = std::move(all);
+    }
+    wait_for(s, point, host, where);
+}
+
 void Engine::State::sync_for(Agent& t, std::span<const Point> points, uint32_t where) {
     Point all{{}, t.slot, 0};
     for (const Point& p : points) join(all.known, p);
@@ -88,7 +96,7 @@ void Engine::wait(const At& at, uint64_t event, uint64_t version, uint64_t id) {
     State& st = *state_;
     if (st.strict) st.strict->wait(at, event, version, id);
     Agent& t = st.thread(at.thread);
-    Agent& s = st.enter(at, id, t);
+    Agent& s = st.stream(id);
     const auto found = st.events.find(event);
     if (version == newest) version = found == st.events.end() ? 0 : found->second.last;
     if (!version) {
@@ -100,11 +108,10 @@ void Engine::wait(const At& at, uint64_t event, uint64_t version, uint64_t id) {
     if (found == st.events.end()) return;  // it was recorded before anybody listened
     for (const auto& [v, point] : found->second.versions)
         if (v == version) {
-            const Point p = point;
-            const uint32_t where = st.site(at, Kind::redundant_wait, s, p.slot);
+            const uint32_t where = st.site(at, Kind::redundant_wait, s, point.slot);
             st.sites[where].finding.event = event;
             st.sites[where].finding.version = version;
-            return st.wait_for(s, p, st.past(at, t), where);
+            return st.wait_on(at, s, t, point, where);
         }
 }
 
@@ -143,7 +150,6 @@ void Engine::mark_stream(uint64_t token, uint64_t id, uint64_t thread) {
     if (st.strict) st.strict->mark_stream(token, id, thread);
     Agent& s = st.stream(id);
     const Point host = thread == no_thread ? Point{{}, s.slot, 0} : st.thread(thread).point();
-    st.meet_default(s, host);
     st.observe(s, &host, false);
     st.marks[token] = {s.point()};
 }
@@ -151,13 +157,16 @@ void Engine::mark_stream(uint64_t token, uint64_t id, uint64_t thread) {
 void Engine::mark_device(uint64_t token, uint64_t device, uint64_t thread) {
     State& st = *state_;
     if (st.strict) st.strict->mark_device(token, device, thread);
-    const Point host = thread == no_thread ? Point{} : st.thread(thread).point();
     std::vector<Point>& points = st.marks[token];
     points.clear();
-    for (auto& [_, s] : st.streams)
-        if (s->device == device) {
-            st.observe(*s, thread == no_thread ? nullptr : &host, false);
+    Point besides{{}, ~0u >> 1, 0};  // what the thread knows without the pending waits of one stream
+    if (thread != no_thread) besides = st.thread(thread).point();
+    for (const bool pending : {false, true})
+        for (auto& [_, s] : st.streams) {
+            if (s->device != device || s->gap.waits.empty() == pending) continue;
+            st.observe(*s, &besides, false);
             points.push_back(s->point());
+            if (!pending) join(besides.known, points.back());
         }
 }
 
@@ -237,12 +246,11 @@ void Engine::signal(const At& at, uint64_t token, uint64_t id) {
 void Engine::wait_signal(const At& at, uint64_t token, uint64_t id, bool asked) {
     State& st = *state_;
     if (st.strict) st.strict->wait_signal(at, token, id, asked);
-    Agent& t = st.thread(at.thread);
-    Agent& s = st.enter(at, id, t);
     const auto it = st.marks.find(token);
     if (it == st.marks.end()) return;
+    Agent& s = st.stream(id);
     if (asked)
-        st.wait_for(s, it->second.front(), st.past(at, t), st.site(at, Kind::redundant_wait, s, token));
+        st.wait_on(at, s, st.thread(at.thread), it->second.front(), st.site(at, Kind::redundant_wait, s, token));
     else
         st.absorb(s, it->second.front());
 }
@@ -250,11 +258,10 @@ void Engine::wait_signal(const At& at, uint64_t token, uint64_t id, bool asked) 
 void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id) {
     State& st = *state_;
     if (st.strict) st.strict->wait_known(at, known, id);
-    Agent& t = st.thread(at.thread);
-    Agent& s = st.enter(at, id, t);
+    Agent& s = st.stream(id);
     Point p{{}, s.slot, 0};
     for (const Known& k : known) p.known.raise((k.thread ? st.thread(k.id) : st.stream(k.id)).slot, k.count);
-    st.wait_for(s, p, st.past(at, t), st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
+    st.wait_on(at, s, st.thread(at.thread), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
 }
 
 void Engine::finish(const At& at, bool leaks) {
@@ -266,6 +273,7 @@ void Engine::finish(const At& at, bool leaks) {
             while (!a->gap.waits.empty()) {  // as if the thread that called the wait went on with it
                 const Agent* t = st.by_slot[a->gap.waits.back().host.slot];
                 const Point host = t->point();
+                if (!a->thread) st.meet_default(*a, host);
                 st.observe(*a, t == a.get() ? nullptr : &host);
             }
     for (Site& s : st.sites)

@@ -97,10 +97,11 @@ class Stream final : public RefCounted {
         Ref<Marker> marker;
         Ref<Failure> failure;
     };
-    Sync begin_sync();
+    // `patient`: the caller has time to wait; else what is known must do.
+    Sync begin_sync(bool patient = true);
     bool abandon_sync(Marker& marker) noexcept;
-    // A marker behind all that is queued, also on a closed stream; none if the stream is idle.
-    Ref<Marker> mark_end();
+    // A marker behind all that is queued, also on a closed stream; none if the stream is known to be idle.
+    Ref<Marker> mark_end(bool patient = true);
     // The stream is refused later work until it is healed: work failed, or an error could not be delivered.
     void poison(Ref<Failure> failure);
     bool poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
@@ -185,7 +186,7 @@ class Stream final : public RefCounted {
     void close_when_drained();
 
     uint64_t next_position_locked() noexcept;
-    Ref<Marker> mark_end(bool sync, Ref<Failure>* healed);
+    Ref<Marker> mark_end(bool sync, bool patient, Ref<Failure>* healed);
     Outcome run_work(Work& work, int64_t& start, int64_t& end);
 
     mutable std::mutex m_;

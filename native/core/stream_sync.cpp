@@ -6,11 +6,12 @@
 
 namespace eventide {
 
-Ref<Marker> Stream::mark_end(bool sync, Ref<Failure>* healed) {
+Ref<Marker> Stream::mark_end(bool sync, bool patient, Ref<Failure>* healed) {
     Ref<Marker> marker;
     const bool queued = in_order(
         [&] {
-            if (completed() >= position()) {
+            // On an immediate device people enqueue behind our back: only the device knows that it is idle.
+            if ((!immediate_ || !patient || finished_) && completed() >= position()) {
                 if (healed) *healed = heal_locked();
                 return false;
             }
@@ -27,13 +28,13 @@ Ref<Marker> Stream::mark_end(bool sync, Ref<Failure>* healed) {
     return marker;
 }
 
-Ref<Marker> Stream::mark_end() {
-    return mark_end(false, nullptr);
+Ref<Marker> Stream::mark_end(bool patient) {
+    return mark_end(false, patient, nullptr);
 }
 
-Stream::Sync Stream::begin_sync() {
+Stream::Sync Stream::begin_sync(bool patient) {
     Sync out;
-    out.marker = mark_end(true, &out.failure);
+    out.marker = mark_end(true, patient, &out.failure);
     return out;
 }
 

@@ -61,7 +61,9 @@ class StreamBase:
 
     def __eq__(self, other: object, /) -> bool: ...
 
-    def __init__(self, device_type: str, index: int, priority: int, max_pending: int, name: str, /) -> None: ...
+    def __init__(
+        self, device_type: str, index: int, priority: int, max_pending: int, name: str, existing: object = None, /
+    ) -> None: ...
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
@@ -610,3 +612,64 @@ def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
 
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
+
+def instant(name: str, /, **args: object) -> None:
+    """
+    Something happened now, on this thread. Costs nothing to speak of while nothing is recorded.
+    """
+
+def counter(name: str, value: float, /) -> None:
+    """The counter of that name has that value from now on."""
+
+class span:
+    """
+    A piece of host code with a name: `with span("load", batch=3): ...`, or `@span("load")`
+    above a function, a generator or a coroutine. One span object may be entered again and again, also by
+    recursion and by several threads.
+    """
+    def __init__(self, name: str, /, **args: object) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def __call__(self, function: Callable[P, T], /) -> Callable[P, T]: ...
+    @property
+    def name(self) -> str: ...
+    def _again(self) -> span: ...
+
+def set_span_helpers(decorate: object, describe: object) -> None: ...
+
+def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str) -> None: ...
+
+def recorder_stop() -> tuple[str, str]:
+    """Ends the recording; (buffer, error) of what could not be written."""
+
+def recorder_path() -> str:
+    """The file that is being recorded to; empty: none."""
+
+def recorder_flush() -> None:
+    """Writes the chunks that are full now."""
+
+def recorder_note(json: str) -> None:
+    """Keeps a JSON object with the trace that is being recorded."""
+
+def record_span(track: str | None, name: str, category: str | None, start_ns: int, end_ns: int, args: str | None = None, stack: int = 0, submit_ns: int = 0, cpu_ns: int = 0, work: int = 0, correlation: int = 0, outcome: str | None = None) -> None:
+    """
+    A finished span with its times (CLOCK_MONOTONIC, ns). track: None for this thread's own, a name, or JSON with columns of tracks; args: a JSON object as text.
+    """
+
+def record_instant(track: str | None, name: str, category: str | None = None, args: str | None = None, stack: int = 0, time_ns: int = 0) -> None:
+    """Something that happened at one time; 0: now."""
+
+def record_counter(track: str | None, name: str, value: float, time_ns: int = 0) -> None:
+    """The value of a counter from one time on; 0: now."""
+
+def record_edge(kind: str, from_track: str | None, from_ns: int, to_track: str | None, to_ns: int, event: int = 0, version: int = 0, correlation: int = 0) -> None:
+    """One thing made another wait or begin: launch, wait, synchronize, flow."""
+
+def read_trace(path: str) -> dict[str, Any]:
+    """The columns of a trace file, as bytes."""
+
+def recover_trace(path: str) -> None:
+    """Closes the file of a process that was killed."""
+
+def copy_trace(path: str, to: str, note: str) -> None:
+    """Writes a closed copy of a trace, also of one that is being recorded."""

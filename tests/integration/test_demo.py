@@ -40,11 +40,31 @@ def spans(demo, row):
 
 
 def test_the_program_by_itself_prints_a_line_for_each_variant():
-    done = start("examples/prefetch.py")
+    done = start("examples/prefetch.py", "--drop-wait")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 3
     assert lines[1].endswith("same weights in 10 of 10 runs")
+
+
+def test_check_finds_the_race_of_the_deleted_wait_with_both_lines_and_the_fix():
+    done = start("-m", "eventide", "check", "--json", "examples/prefetch.py", "--drop-wait")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    (race,) = document["findings"]
+    source = (ROOT / "examples" / "prefetch.py").read_text("utf-8").splitlines()
+    lines = [source[side["place"]["line"] - 1].strip() for side in (race["first"], race["second"])]
+    assert lines == ["loss = train.submit(step, slot, labels, w1, w2)", "load.submit(fill, packed, slot)"]
+    assert (race["kind"], race["certainty"]) == ("race", "certain")
+    assert race["count"] >= 22 * 10  # in every run, whatever its weights
+    assert (race["fix"]["action"], race["fix"]["recorded"]) == ("wait", True)
+    assert document["coverage"]["known"] == document["coverage"]["works"] == 3 * 10 * 48
+
+
+def test_check_finds_nothing_where_every_wait_is_there():
+    done = start("-m", "eventide", "check", "--json", "examples/prefetch.py")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "clean"
 
 
 def test_with_events_the_weights_are_those_of_the_serial_run(demo):
@@ -61,6 +81,17 @@ def test_every_hook_is_counted(demo):
     assert heard["stream_creation"] == heard["stream_deletion"] == 2
     assert heard["memory_allocation"] == heard["memory_deallocation"] == 2
     assert heard["collective_launch"] == 0
+
+
+def test_the_demo_ends_with_what_the_sanitizer_says(demo):
+    said = demo["sanitizer"]
+    assert (said["kind"], said["first"]["work"], said["second"]["work"]) == ("race", "train", "load")
+    assert said["first"]["code"] == "loss = train.submit(step, slot, labels, w1, w2)"
+    assert said["second"]["code"] == "load.submit(fill, packed, slot)"
+    assert said["found"] == said["runs"] >= 2
+    assert said["count"] >= 22 * said["runs"]
+    assert "recorded after 'train' already" in said["fix"]
+    assert said["others"] == "clean: 96 of 96 work items had known accesses"
 
 
 def test_the_timeline_keeps_the_order_that_the_events_ask_for(demo):

@@ -1,5 +1,6 @@
 """A package that is installed brings its device: by an entry point, when somebody names it."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -39,7 +40,13 @@ def test_a_device_of_an_installed_package_is_there_when_it_is_named(installed):
 
 def test_an_unknown_device_names_those_that_packages_offer(installed):
     ended = run(installed, "et.Device('gpu')")
-    assert "there is no device type 'gpu'; there are cpu, sim, offered, broken" in ended.stderr
+    assert re.search(r"there is no device type 'gpu'; there are cpu, sim, (opencl, )?offered, broken", ended.stderr)
+
+
+def test_one_that_cannot_be_loaded_is_one_line_in_the_list_of_all(installed):
+    ended = run(installed, "print([d.type for d in et.devices() if d.type in ('cpu', 'offered', 'broken')])")
+    assert ended.stdout == "['cpu', 'offered', 'offered']\n"
+    assert ended.stderr.count("device type 'broken' is not available: device type 'broken' of offered_device:Mis") == 1
 
 
 def test_an_entry_point_that_cannot_be_loaded_says_which_and_why(installed):

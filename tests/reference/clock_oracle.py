@@ -63,19 +63,15 @@ class ClockOracle:
 
     def rate(self, anchors: list[Anchor]) -> tuple[Fraction, Fraction]:
         """Drift and its error at the first of these, going inwards."""
-        inside = anchors[0]
+        best = Fraction(0), MAX_DRIFT
         for a, b in list(pairwise(anchors))[:BASELINE]:
             if self.stepped(min(a, b, key=lambda x: x.clock), max(a, b, key=lambda x: x.clock)):
                 break
-            inside = b
-        low, high = sorted((inside, anchors[0]), key=lambda x: x.clock)
-        way = high.clock - low.clock
-        if way <= 0:
-            return Fraction(0), MAX_DRIFT
-        error = Fraction(low.error + high.error, way)
-        if error >= MAX_DRIFT:
-            return Fraction(0), MAX_DRIFT
-        return Fraction(high.offset - low.offset, way), error
+            way = abs(b.clock - anchors[0].clock)
+            error = Fraction(b.error + anchors[0].error, way) if way else MAX_DRIFT
+            if error < best[1]:
+                best = Fraction(b.offset - anchors[0].offset, b.clock - anchors[0].clock), error
+        return best
 
     def at(self, clock: int) -> tuple[int, int]:
         first, last = self.anchors[0], self.anchors[-1]

@@ -11,6 +11,7 @@ from rich.console import Console
 import eventide as et
 from eventide.cli import _calibrate, _demo, _devices, _main, _program, main
 from eventide.cli._demo import DemoResult, Outcome
+from eventide.cli._demo_check import Place, Verdict
 from eventide.cli._demo_text import conclusions, show_demo
 from eventide.cli._timeline import Span, draw, overlap
 
@@ -40,6 +41,18 @@ def result(events: Outcome, broken: Outcome, **changes) -> DemoResult:
         deleted_line=59,
         program="prefetch.py",
         callbacks=dict.fromkeys(et.hooks.HOOKS, 2),
+        sanitizer=Verdict(
+            kind="race",
+            count=44,
+            runs=2,
+            found=2,
+            right=1,
+            slowed=0,
+            first=Place("train", "reads", "prefetch.py", 65, "loss = train.submit(step, slot, labels, w1, w2)"),
+            second=Place("load", "writes", "prefetch.py", 62, "load.submit(fill, packed, slot)"),
+            fix="make stream 3 'load' wait for event 4",
+            others="clean: 96 of 96 work items had known accesses",
+        ),
         timeline=SPANS,
         seconds=11.96,
     )

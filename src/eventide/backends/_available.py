@@ -1,4 +1,4 @@
-"""Devices that come when somebody asks for them: `sim`, and those that installed packages offer.
+"""Devices that come when somebody asks for them: `sim`, `opencl`, and those that installed packages offer.
 
 A package offers one by an entry point in the group ``eventide.backends``, whose name is the device type and whose value
 is a DeviceBackend class.
@@ -6,7 +6,8 @@ is a DeviceBackend class.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide.errors import DeviceError, UsageValueError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 GROUP = "eventide.backends"
 BACKENDS: dict[str, DeviceBackend] = {}  # the devices written in Python, by type
+unavailable: dict[str, str] = {}  # why a type that should be there is not
 
 
 def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = None) -> str:
@@ -37,11 +39,17 @@ def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = No
 
 
 def load(kind: str) -> bool:
-    """Register the device of that type if there is one to be had. False: there is none."""
+    """Register the device of that type if there is one to be had. False: there is none.
+
+    Raises DeviceError with the reason when there should be one, but what it needs is missing or broken.
+    """
     if kind == "sim":
         from eventide.backends._sim import the_sim
 
         register(the_sim)
+        return True
+    if kind == "opencl":
+        register(_made("_opencl", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
         return True
     found = _offered().get(kind)
     if found is None:
@@ -53,9 +61,47 @@ def load(kind: str) -> bool:
     return True
 
 
+def load_or_say_why(kind: str) -> None:
+    """The same for a list of all: what cannot be had is a line in ``unavailable``, and logged once."""
+    if kind in unavailable:
+        return
+    try:
+        load(kind)
+    except Exception as error:  # noqa: BLE001 - whatever a framework does when it is imported
+        unavailable[kind] = str(error) if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
+        import logging
+
+        logging.getLogger("eventide").warning("device type %r is not available: %s", kind, unavailable[kind])
+
+
 def offered() -> list[str]:
-    """The types that ``load`` can register."""
-    return ["sim", *_offered()]
+    """The types that ``load`` can register, as far as one can tell without importing anything large."""
+    return ["sim", *(["opencl"] if _installed("pyopencl") else []), *_offered()]
+
+
+def _made(module: str, name: str, framework: str, remedy: str) -> Any:
+    """A backend of ours over a framework that may be missing or broken."""
+    from importlib import import_module
+
+    try:
+        return getattr(import_module(f"eventide.backends.{module}"), name)()
+    except DeviceError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name != framework:
+            raise DeviceError(f"{framework} cannot be imported: {error}") from error
+        raise DeviceError(f"{framework} is not installed; {remedy}") from error
+    except Exception as error:
+        raise DeviceError(f"{framework} cannot be used: {type(error).__name__}: {error}") from error
+
+
+def _installed(framework: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return framework in sys.modules or find_spec(framework) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _offered() -> dict[str, EntryPoint]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from eventide.errors import DeviceError
+from eventide.errors import DeviceError, UsageTypeError
 
 if TYPE_CHECKING:
     from eventide._native import DeviceWork
@@ -149,6 +149,10 @@ class DeviceBackend:
         """What the user enqueues on: the driver's own object for the stream."""
         return stream
 
+    def native_device(self, index: int) -> object:  # noqa: ARG002 - for drivers that have one
+        """The driver's own object for a device, such as the context that programs are built in; else None."""
+        return None
+
     def native_memory(self, index: int, address: int) -> object:  # noqa: ARG002 - for devices with such objects
         """The driver's own object for memory of ``allocate``; else its address."""
         return address
@@ -157,6 +161,10 @@ class DeviceBackend:
     def native_handle(self, stream: Any) -> int:  # noqa: ARG002 - for drivers that have one
         """The driver's own handle of a stream, as a number."""
         return 0
+
+    def index_of(self, existing: Any) -> int:
+        """Which of its devices a stream of the driver's belongs to; what cannot be wrapped is refused here."""
+        raise UsageTypeError(f"{type(self).__name__} wraps no {type(existing).__name__}")
 
     def adopt_stream(self, index: int, existing: Any) -> object:
         """Make a stream of one that the driver has already; ``Stream.wrap`` asks for it."""

@@ -19,6 +19,7 @@ from eventide.cli._program import Program, Shard
 RATIO = 0.82  # time of train over time of load
 ENOUGH_CORES = 1.2
 _SLOWEST_LINK = 100e6  # bytes per second: a run takes a fifth of a second at most, however busy the machine is
+_LATE_LINK = 20e6  # bytes per second: a shard takes ten times as long as a step
 _PIECES = 16  # a link delivers a shard in so many pieces
 
 
@@ -71,6 +72,11 @@ def link(program: Program, rate: float) -> et.Work[[bytes, Any], None]:
             np.multiply(piece, np.float32(1 / 255), out=pixels[start : start + piece.size])
 
     return et.work(deliver, name="load", writes="slot")
+
+
+def slow_loader(program: Program, shards: Sequence[Shard]) -> tuple[list[Shard], et.Work[[bytes, Any], None]]:
+    """Shards and loader of a run in which the next shard always comes late."""
+    return [(zlib.decompress(packed), labels) for packed, labels in shards], link(program, _LATE_LINK)
 
 
 def _fit_width(program: Program, sample: Sequence[Shard]) -> tuple[int, float]:

@@ -5,9 +5,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eventide.cli._calibrate import ENOUGH_CORES, Setup, calibrate, why_no_gain
+from eventide.cli._calibrate import ENOUGH_CORES, Setup, calibrate, slow_loader, why_no_gain
+from eventide.cli._demo_check import Verdict, judge_variants
+from eventide.cli._demo_check import steps as sanitizer_steps
 from eventide.cli._output import Step
-from eventide.cli._program import DELETED, Program, Run, load_program
+from eventide.cli._program import DELETED, Program, Run, Shard, load_program
 from eventide.cli._timeline import Span, trace
 
 
@@ -40,6 +42,7 @@ class DemoResult:
     program: str  # the path of the program
     callbacks: dict[str, int]  # per hook, over one traced run with events
     timeline: tuple[Span, ...]  # of that run
+    sanitizer: Verdict  # on the third
     seconds: float  # for everything
 
     @property
@@ -47,10 +50,15 @@ class DemoResult:
         """Runs that had every wait and still ended wrong."""
         return self.outcomes[1].runs - self.outcomes[1].identical
 
+    @property
+    def fix_costs(self) -> float:
+        """Milliseconds that the wait adds to a run, of the medians; noise can make it negative."""
+        return self.outcomes[1].milliseconds - self.outcomes[2].milliseconds
+
 
 def steps(runs: int) -> int:
     """How often `demo` calls `step`."""
-    return 3 + 3 * runs
+    return 3 + 3 * runs + sanitizer_steps(runs)
 
 
 def demo(runs: int, seed: int, step: Step) -> DemoResult:
@@ -66,6 +74,15 @@ def demo(runs: int, seed: int, step: Step) -> DemoResult:
     step("tracing one run")
     order = _order(program, len(shards), seeds[0])
     callbacks, timeline = trace(lambda: _train(program, setup, program.variants[1], order), order)
+    orders = [_order(program, len(shards), one) for one in seeds]
+    truth = results[program.variants[0]]
+    verdict = judge_variants(
+        program,
+        lambda variant, i: _train(program, setup, variant, orders[i]),
+        lambda variant, i: _train_late(program, setup, variant, [shards[j] for j in orders[i]]),
+        truth,
+        step,
+    )
     outcomes = [_outcome(variant, results[variant], results[program.variants[0]]) for variant in program.variants]
     serial, events, broken = outcomes
     return DemoResult(
@@ -81,6 +98,7 @@ def demo(runs: int, seed: int, step: Step) -> DemoResult:
         program=str(program.path),
         callbacks=callbacks,
         timeline=timeline,
+        sanitizer=verdict,
         seconds=time.perf_counter() - began,
     )
 
@@ -98,6 +116,11 @@ def _measure(program: Program, setup: Setup, seeds: Sequence[int], step: Step) -
 
 def _train(program: Program, setup: Setup, variant: str, order: Sequence[int]) -> Run:
     return program.run(variant, [setup.shards[i] for i in order], **setup.options)
+
+
+def _train_late(program: Program, setup: Setup, variant: str, shards: Sequence[Shard]) -> Run:
+    raw, fill = slow_loader(program, shards)
+    return program.run(variant, raw, width=setup.width, fill=fill)
 
 
 def _order(program: Program, shards: int, seed: int) -> list[int]:

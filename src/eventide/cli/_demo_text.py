@@ -5,8 +5,10 @@ from statistics import median
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from eventide.cli._demo import DemoResult, Outcome
+from eventide.cli._findings_text import print_hanging
 from eventide.cli._timeline import draw, overlap
 
 _LOADERS = {
@@ -33,6 +35,9 @@ def show_demo(result: DemoResult, console: Console) -> None:
     _show_timeline(result, console)
     console.print("\n[b]Callbacks heard in that run[/b]")
     console.print(_callbacks(result.callbacks))
+    console.print()
+    for line in sanitizer_lines(result):
+        print_hanging(Text(line), console)
     console.print(f"\nThe program: {escape(result.program)}", soft_wrap=True)
     console.print(f"All of this took {result.seconds:.1f} s.")
 
@@ -52,6 +57,30 @@ def conclusions(result: DemoResult) -> list[str]:
     if max(map(abs, broken.loss_off)) < _TESTS_PASS:
         lines.append("A test of the loss passes.")
     return lines
+
+
+def sanitizer_lines(result: DemoResult) -> list[str]:
+    """What the sanitizer says about the variant with the deleted wait, and what following its advice costs."""
+    said = result.sanitizer
+    runs = _count(said.runs, "run")
+    lines = [f"The sanitizer on '{result.outcomes[2].variant}': {said.kind}, {said.count} times in {runs}"]
+    where = "every run" if said.found == said.runs else f"{said.found} of them"
+    also = f"also in {said.right} whose weights were right" if said.right else "and no run ended with the right weights"
+    late = ", since its loader was slow" if said.slowed else ""
+    lines.append(f"   Found in {where}, {also}{late}.")
+    for label, side in (("first", said.first), ("second", said.second)):
+        lines.append(f"   {label:7} '{side.work}' {side.verb} the slot at line {side.line}: {side.code}")
+    lines.append(f"   fix     {said.fix}")
+    lines.append(f"   cost    {_cost(result)}")
+    lines.append(f"The other two variants: {said.others}.")
+    return lines
+
+
+def _cost(result: DemoResult) -> str:
+    """Of the line that the fix puts back."""
+    costs, run = result.fix_costs, result.outcomes[2].milliseconds
+    measured = f"{costs:+.0f} ms on a run of {run:.0f} ms ({100 * costs / run:+.0f} %), medians of the runs above"
+    return f"{measured}; that is within the noise" if costs <= 0 else measured
 
 
 def _pace(speedup: float) -> str:

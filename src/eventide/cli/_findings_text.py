@@ -23,8 +23,11 @@ def print_hanging(text: Text, console: Console) -> None:
     if len(plain) <= console.width or console.width < 40:
         console.print(text, soft_wrap=True)
         return
-    first, *rest = text.wrap(console, console.width - label)
-    # The first line may use the room of the label as well: wrap once more with what is left.
+    first = text.wrap(console, console.width)[0]
+    first.rstrip()
     console.print(first, soft_wrap=True)
-    for line in rest:
+    used = len(first.plain.rstrip())
+    used += len(plain[used:]) - len(plain[used:].lstrip())
+    for line in text[used:].wrap(console, console.width - label):
+        line.rstrip()
         console.print(Text(" " * label) + line, soft_wrap=True)

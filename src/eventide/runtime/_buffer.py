@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import NoReturn, overload
+from typing import Any, NoReturn, overload
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
@@ -53,6 +53,15 @@ class Buffer(_native.BufferBase):
     def device(self) -> Device:
         """Where it lives."""
         return Device(*self._device)
+
+    @property
+    def native(self) -> Any:
+        """The driver's own object, such as a ``pyopencl.Buffer``, or the address."""
+        from eventide.backends._available import BACKENDS
+
+        kind, index = self._device
+        backend = BACKENDS.get(kind)
+        return self.ptr if backend is None else backend.native_memory(index, self.ptr)
 
     def __dlpack__(
         self,

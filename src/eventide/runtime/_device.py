@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
@@ -124,6 +124,14 @@ class Device:
         """What the device says it is, for people."""
         return _native.device_description(self._type, self._index or 0)
 
+    @property
+    def native(self) -> Any:
+        """The driver's own object, such as a ``pyopencl.Context``; None where there is none."""
+        from eventide.backends._available import BACKENDS
+
+        backend = BACKENDS.get(self._type)
+        return None if backend is None else backend.native_device(self._index or 0)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Device):
             return NotImplemented
@@ -163,5 +171,5 @@ def devices() -> list[Device]:
     known = dict(_native.device_types())
     for kind in _available.offered():
         if kind not in known:
-            _available.load(kind)
+            _available.load_or_say_why(kind)
     return [Device(kind, index) for kind, count in _native.device_types() for index in range(count)]

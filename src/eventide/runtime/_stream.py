@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
@@ -45,11 +45,23 @@ class Stream(_native.StreamBase):
         where = as_device(device)
         if not isinstance(priority, int):
             raise UsageTypeError(f"priority must be an int, not {type(priority).__name__}")
-        if max_pending is not None and (not isinstance(max_pending, int) or isinstance(max_pending, bool)):
-            raise UsageTypeError(f"max_pending must be an int or None, not {type(max_pending).__name__}")
-        if max_pending is not None and not 0 < max_pending < 1 << 32:
-            raise UsageValueError(f"max_pending must be at least 1, or None for no limit; got {max_pending}")
-        super().__init__(where.type, where.index or 0, priority, max_pending or 0, name or "")
+        super().__init__(where.type, where.index or 0, priority, _checked_limit(max_pending), name or "")
+
+    @classmethod
+    def wrap(cls, existing: object, *, max_pending: int | None = None, name: str | None = None) -> Self:
+        """A stream that exists already: a ``pyopencl.CommandQueue``, a ``torch.Stream``, anything with
+        ``__cuda_stream__``. It goes on to work without us; ``query`` speaks of what went through Eventide.
+        """
+        from eventide.runtime._wrap import find_home
+
+        if isinstance(existing, cls):
+            return existing
+        device, native = find_home(existing)
+        stream = cls.__new__(cls)
+        _native.StreamBase.__init__(
+            stream, device.type, device.index or 0, 0, _checked_limit(max_pending), name or "", native
+        )
+        return stream
 
     if TYPE_CHECKING:
 
@@ -114,6 +126,16 @@ class Stream(_native.StreamBase):
         name = f" {self.name!r}" if self.name else ""
         state = ", closed" if self.closed else ""
         return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"
+
+
+def _checked_limit(max_pending: int | None) -> int:
+    if max_pending is None:
+        return 0
+    if not isinstance(max_pending, int) or isinstance(max_pending, bool):
+        raise UsageTypeError(f"max_pending must be an int or None, not {type(max_pending).__name__}")
+    if not 0 < max_pending < 1 << 32:
+        raise UsageValueError(f"max_pending must be at least 1, or None for no limit; got {max_pending}")
+    return max_pending
 
 
 def _backend_of(kind: str) -> DeviceBackend | None:

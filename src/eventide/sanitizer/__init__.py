@@ -18,6 +18,7 @@ from eventide.sanitizer._sarif import findings_to_sarif
 from eventide.sanitizer._suppress import Suppression
 from eventide.sanitizer._suppress import load as load_suppressions
 from eventide.sanitizer._text import lines, plain_text
+from eventide.sanitizer._words import fix_text, place
 
 __all__ = [
     "KINDS",
@@ -33,9 +34,11 @@ __all__ = [
     "finding_from_json",
     "findings_to_json",
     "findings_to_sarif",
+    "fix_text",
     "judge",
     "lines",
     "load_suppressions",
+    "place",
     "plain_text",
     "sanitize",
     "verdict",

@@ -115,27 +115,28 @@ class Queues:
         return (step, agent) if self._movable(agent, step) else None
 
     def _movable(self, agent: Agent, step: Step) -> bool:
-        if agent[0] == "stream":
-            queue, head = self._queues[agent], self._heads[agent]
-            if head == len(queue) or queue[head] is not step or step.number not in self._submitted:
-                return False
+        if agent[0] == "stream" and (step.number not in self._submitted or not self._at_head(step)):
+            return False
         if self._stop and self._stop[0] == agent and step.op in {"work", "host"} and self._done[agent] >= self._stop[1]:
             return False
-        if not all(number in self.ran for number in self._needs[step.number]):
+        if step.op == "collective":
+            return self._all_there(step)
+        if step.op == "wait_value" and step.value > 0 and not any(s.number in self.ran for s in self.signals(step)):
             return False
-        if step.op == "wait_value":
-            return step.value <= 0 or any(s.number in self.ran for s in self.signals(step))
-        return step.op != "collective" or self._all_there(step)
+        return self._free_to_go(step)
+
+    def _free_to_go(self, step: Step) -> bool:
+        return all(number in self.ran for number in self._needs[step.number])
 
     def _all_there(self, step: Step) -> bool:
         together = self._meets[step.number]
         if len(together) < len(self._ranks[step.group]):
             return False
-        return all(
-            s.number in self._submitted and self._queues["stream", s.stream][self._heads["stream", s.stream]] is s
-            for s in together
-            if self._heads["stream", s.stream] < len(self._queues["stream", s.stream])
-        )
+        return all(s.number in self._submitted and self._at_head(s) and self._free_to_go(s) for s in together)
+
+    def _at_head(self, step: Step) -> bool:
+        queue, head = self._queues["stream", step.stream], self._heads["stream", step.stream]
+        return head < len(queue) and queue[head] is step
 
     def signals(self, wait: Step) -> list[Step]:
         """The first signal of each stream that lets the wait go on; one behind the wait itself cannot."""
