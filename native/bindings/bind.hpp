@@ -19,5 +19,6 @@ void bind_chrome(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);
 void bind_trace_reader(nanobind::module_& m);
+void bind_analysis(nanobind::module_& m);
 
 }  // namespace eventide::python

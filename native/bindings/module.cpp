@@ -38,4 +38,5 @@ NB_MODULE(_native, m) {
     python::bind_stacks(m);
     python::bind_recorder(m);
     python::bind_trace_reader(m);
+    python::bind_analysis(m);
 }

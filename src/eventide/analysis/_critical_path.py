@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from eventide._native import follow_nodes
 from eventide.analysis._launches import unseen_waits
 from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
 from eventide.analysis._path_slack import Next, next_critical, slack_of
@@ -112,14 +113,8 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
 
 def _walk(graph: Graph, node: int, begin: int) -> Ints:
     """Follow the predecessors until the window's start."""
-    pred, start = graph.pred.data, graph.low.data
-    nodes = []
-    while node >= 0:
-        nodes.append(node)
-        if start[node] <= begin:
-            break
-        node = pred[node]
-    return np.array(nodes, np.int64)
+    nodes = np.empty(len(graph.pred), np.int64)
+    return nodes[: follow_nodes(graph.pred, graph.low, node, begin, nodes)].copy()
 
 
 def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
@@ -159,23 +154,29 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
 
 def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
     kind, row, track = what
-    words = [*LINK_WORDS, "unrecorded host", "device"]
-    device = np.array([_DEVICE_WORDS.get(bit, "") for bit in range(5)])
-    text = np.array(words, dtype=object)[kind]
+    words = [*LINK_WORDS, "unrecorded host", *_DEVICE_WORDS.values()]
+    bits = np.array([words.index(_DEVICE_WORDS.get(bit, "compute")) for bit in range(5)])
     own = (kind == 7) & (row >= 0)
-    text[own] = device[view.bits[row[own]]]
-    names = np.array([*view.names, ""], dtype=object)
-    name = np.where(row >= 0, names[np.where(row >= 0, view.name[np.maximum(row, 0)], -1)] if view.count else "", "")
+    kind = kind.copy()
+    kind[own] = bits[view.bits[row[own]]]
+    name = np.where(row >= 0, view.name[np.maximum(row, 0)], len(view.names) - 1) if view.count else row
+    places = [_where(view, each) for each in range(-1, len(view.track_kind))]
     columns = {
         "start": pa.array(start, pa.int64()),
         "duration": pa.array(end - start, pa.int64()),
-        "kind": pa.array(text.tolist(), pa.string()),
+        "kind": _words(kind, words),
         "span": pa.array(row, pa.int64(), mask=row < 0),
         "track": pa.array(track, pa.int64(), mask=track < 0),
-        "name": pa.array(name.tolist(), pa.string()),
-        "where": pa.array([_where(view, each) for each in track.tolist()], pa.string()),
+        "name": _words(name, view.names),
+        "where": _words(track + 1, places),
     }
     return pa.table(columns)
+
+
+def _words(numbers: Ints, words: list[str]) -> pa.Array:
+    if len(numbers) == 0:
+        return pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(words, pa.string()))
 
 
 def _where(view: View, track: int) -> str:
