@@ -15,6 +15,7 @@ void bind_process(nanobind::module_& m);
 void bind_sanitizer(nanobind::module_& m);
 void bind_live_sanitizer(nanobind::module_& m);
 void bind_trace_writers(nanobind::module_& m);
+void bind_trace_readers(nanobind::module_& m);
 void bind_chrome(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);

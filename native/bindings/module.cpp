@@ -34,6 +34,7 @@ NB_MODULE(_native, m) {
     python::bind_sanitizer(m);
     python::bind_live_sanitizer(m);
     python::bind_trace_writers(m);
+    python::bind_trace_readers(m);
     python::bind_chrome(m);
     python::bind_stacks(m);
     python::bind_recorder(m);

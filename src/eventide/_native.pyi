@@ -579,6 +579,19 @@ def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[st
     Writes Chrome's events through `write`; returns how many edges became arrows.
     """
 
+class PftraceReader:
+    """Reads Perfetto's track events."""
+
+    def __init__(self) -> None: ...
+
+    def feed(self, data: bytes, at: int) -> tuple[int, bytes]:
+        """
+        Reads packets from `at` on; returns where it stopped, and the compressed packets that come next.
+        """
+
+    def finish(self) -> dict[str, Any]:
+        """Pairs begins with ends and returns everything."""
+
 class ChromeDocument:
     """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 
@@ -642,6 +655,13 @@ def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bo
 
 def recorder_stop() -> tuple[str, str]:
     """Ends the recording; (buffer, error) of what could not be written."""
+
+def sampler_start(period_ns: int) -> None:
+    """
+    Records the stack of every thread each period, as instants, until sampler_stop().
+    """
+
+def sampler_stop() -> None: ...
 
 def recorder_path() -> str:
     """The file that is being recorded to; empty: none."""

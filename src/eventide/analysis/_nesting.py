@@ -42,3 +42,10 @@ def nest(rows: Ints, start: Ints, end: Ints) -> Nest:
     if segments == 0:
         return Nest(rows, parent, self_time, times[:0], owner)
     return Nest(rows, parent, self_time, times[: segments + 1].copy(), owner[:segments].copy())
+
+
+def parents(start: Ints, end: Ints) -> Ints | None:
+    """The parent of each span, or None where they do not nest: a span that began inside another and outlived it."""
+    found = nest(np.arange(len(start)), start, end)
+    inner = np.flatnonzero(found.parent >= 0)
+    return None if (end[inner] > end[found.parent[inner]]).any() else found.parent
