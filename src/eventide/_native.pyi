@@ -663,6 +663,13 @@ def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bo
 def recorder_stop() -> tuple[str, str]:
     """Ends the recording; (buffer, error) of what could not be written."""
 
+def sampler_start(period_ns: int) -> None:
+    """
+    Records the stack of every thread each period, as instants, until sampler_stop().
+    """
+
+def sampler_stop() -> None: ...
+
 def recorder_path() -> str:
     """The file that is being recorded to; empty: none."""
 
