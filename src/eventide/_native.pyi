@@ -533,6 +533,14 @@ class Sanitizer:
 
     def coverage(self) -> dict[str, int]: ...
 
+class SanitizerFeed:
+    """Tells a Sanitizer what the rows of a trace's operations say."""
+
+    def __init__(self, sanitizer: Sanitizer) -> None: ...
+
+    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, accesses: object | None, stack: int) -> bool:
+        """False: there is no such hook."""
+
 class LiveSanitizer:
     """The native half of eventide.sanitize: an engine that hears the hooks."""
 
