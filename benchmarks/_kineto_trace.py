@@ -22,7 +22,8 @@ _OP = """
     "ph": "X", "cat": "cpu_op", "name": "%s", "pid": 4000, "tid": 4000,
     "ts": %.3f, "dur": %.3f,
     "args": {
-      "External id": %d,"Record function id": 0, "Concrete Inputs": ["", "", "1"], "Input type": ["float", "float", "Scalar"], "Input Dims": [[64, 512], [512, 512], []], "Ev Idx": %d
+      "External id": %d,"Record function id": 0, "Concrete Inputs": ["", "", "1"], "Input type": ["float", "Scalar"],
+      "Input Dims": [[64, 512], [512, 512], []], "Ev Idx": %d
     }
   },"""
 _CALL = """
@@ -38,7 +39,9 @@ _KERNEL = """
     "ph": "X", "cat": "%s", "name": "%s", "pid": 0, "tid": %d,
     "ts": %.3f, "dur": %.3f,
     "args": {
-      "External id": %d, "queued": 0, "device": 0, "context": 1, "stream": %d, "correlation": %d, "registers per thread": 32, "shared memory": 0, "blocks per SM": 25.6, "warps per SM": 102.400002, "grid": [2048, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %%": 100
+      "External id": %d, "queued": 0, "device": 0, "context": 1, "stream": %d, "correlation": %d,
+      "registers per thread": 32, "shared memory": 0, "blocks per SM": 25.6, "warps per SM": 102.400002,
+      "grid": [2048, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %%": 100
     }
   },"""
 _FLOW = """
@@ -80,8 +83,8 @@ def events(count: int) -> Iterator[str]:
 
 def write(path: Path, count: int) -> Path:
     """Write a trace of about `count` events."""
-    opened = gzip.open(path, "wt", compresslevel=1) if path.suffix == ".gz" else path.open("w", encoding="utf-8")
-    with opened as file:
+    compressed = path.suffix == ".gz"
+    with gzip.open(path, "wt", compresslevel=1) if compressed else path.open("w", encoding="utf-8") as file:
         file.write(_HEAD)
         for text in events(count):
             file.write(text)
