@@ -77,9 +77,16 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
     Py_DECREF(both);
 }
 
+// When the work is being submitted, if anybody will ask: the worker may run it before the hook fires.
+int64_t submission_time() {
+    return hub::listening(Hook::work_submission) ? now_ns() : 0;
+}
+
 // False if a listener raised KeyboardInterrupt or SystemExit.
-bool tell_submission(Stream& stream, uint64_t work, const Submission& s) {
-    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .stream = stream.id, .work = work};
+bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
+    r.stream = stream.id;
+    r.work = work;
     r.name = s.name;
     r.accesses_known = s.known;
     r.reads = s.reads.data();
@@ -102,7 +109,7 @@ class TellSubmission final : public Submitted {
         if (!hub::listening(Hook::work_submission)) return;
         Submission s{name_of_callable(given_), {}, {}, false};
         if (Py_TYPE(given_) == work_class) add_accesses(s, given_, args_, nargs_, kwnames_);
-        if (tell_submission(stream_, work_, s)) return;
+        if (tell_submission(stream_, work_, time_, s)) return;
         PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
     }
     // False with what a listener raised.
@@ -115,6 +122,7 @@ class TellSubmission final : public Submitted {
   private:
     Stream& stream_;
     const uint64_t work_;
+    const int64_t time_ = submission_time();
     PyObject* const given_;
     PyObject* const* const args_;
     const Py_ssize_t nargs_;
@@ -140,9 +148,10 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
+    const int64_t time = submission_time();
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
-    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, s))) Py_CLEAR(future);
+    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
     return (PyObject*)future;
 }
 

@@ -85,6 +85,7 @@ struct HookRecord {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     int64_t waited_ns = 0;
+    int64_t cpu_ns = 0;  // of work: CPU time of the thread that ran it; 0 unless hub::cpu_time_wanted
     std::string_view name;
     std::string_view group;
     const Access* reads = nullptr;
@@ -113,6 +114,9 @@ inline constexpr int max_listeners = 4;  // per hook: the Python bridge, the rec
 
 // Bit h is set while hook h has a listener.
 inline constinit std::atomic<uint32_t> listening_mask{0};
+
+// Somebody wants HookRecord::cpu_ns: two system calls a work item.
+inline constinit std::atomic<bool> cpu_time_wanted{false};
 
 inline bool listening(Hook h) noexcept {
     return listening_mask.load(std::memory_order_relaxed) & (1u << unsigned(h));

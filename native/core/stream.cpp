@@ -273,9 +273,12 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
         context.held_position = work.position;
     }
     const bool told = hub::listening(Hook::work_completion);  // reading the clock is a good part of a small work's cost
+    const bool cpu = told && hub::cpu_time_wanted.load(std::memory_order_relaxed);
+    if (cpu) work.cpu_ns = -thread_cpu_ns();
     if (told) start = now_ns();
     Ref<Failure> failure = work.run();
     if (told) end = now_ns();
+    if (cpu) work.cpu_ns += thread_cpu_ns();
     context.running = outer.running;
     context.position = outer.position;
     context.work = 0;
@@ -309,6 +312,7 @@ void Stream::execute(Work& work) {
     start_work();
     HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
     r.outcome = run_work(work, r.start_ns, r.end_ns);
+    r.cpu_ns = work.cpu_ns;
     if (!r.start_ns && hub::listening(Hook::work_completion)) r.start_ns = r.end_ns = now_ns();
     end_work(work, r);
 }

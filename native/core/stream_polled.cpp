@@ -179,6 +179,7 @@ void Stream::finish_work(Work& work, int64_t end, const Ref<Failure>& failure) {
     HookRecord r{.hook = Hook::work_completion, .outcome = outcome, .device = device_id, .stream = id, .work = work.id};
     r.start_ns = work.start_ns >= 0 ? work.start_ns : end;
     r.end_ns = end;
+    r.cpu_ns = work.cpu_ns;
     device_stream_->forget(work);
     end_work(work, r);
     turn.end();

@@ -41,6 +41,7 @@ class Work {
 
     uint64_t id = 0;
     uint64_t position = 0;  // in its stream, given by submit
+    int64_t cpu_ns = 0;     // of the thread during run(), if hub::cpu_time_wanted
 
     // Of work on polled devices, between its run and the marker behind it.
     std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over

@@ -9,7 +9,9 @@ current_stream, default_stream, set_stream, synchronize                      eve
 hooks                                     hear what happens                  eventide.hooks
 sanitize, sanitizer                       is this program right?             eventide.sanitizer
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
+span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
+profile, current_profiler                 record a scope, ask what took time  eventide.profiler
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -47,13 +49,15 @@ from eventide.runtime import (
     synchronize,
     work,
 )
+from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling, sanitizer
+    from eventide import adapters, compiling, profiler, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
+    from eventide.profiler import current_profiler, profile
     from eventide.runtime import Future
     from eventide.sanitizer import sanitize
-    from eventide.store import Trace, open_trace
+    from eventide.store import Recorder, Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -71,6 +75,7 @@ __all__ = [
     "Future",
     "InternalError",
     "PoolStats",
+    "Recorder",
     "SanitizerError",
     "Stream",
     "StreamError",
@@ -82,6 +87,8 @@ __all__ = [
     "Work",
     "adapters",
     "compiling",
+    "counter",
+    "current_profiler",
     "current_stream",
     "default_stream",
     "devices",
@@ -89,21 +96,29 @@ __all__ = [
     "errors",
     "hooks",
     "host_access",
+    "instant",
     "open_trace",
+    "profile",
+    "profiler",
     "sanitize",
     "sanitizer",
     "set_stream",
+    "span",
     "synchronize",
     "work",
 ]
 
 # Names that come when asked for, and the room of each.
 _ON_USE = {
+    "current_profiler": "profiler",
+    "profile": "profiler",
+    "profiler": "profiler",
     "Capabilities": "backends",
     "DeviceBackend": "backends",
     "adapters": "adapters",
     "compiling": "compiling",
     "Future": "runtime",
+    "Recorder": "store",
     "Trace": "store",
     "open_trace": "store",
     "sanitize": "sanitizer",

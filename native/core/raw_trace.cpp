@@ -1,0 +1,290 @@
+#include "raw_trace.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <system_error>
+
+#include "codec.hpp"
+#include "json.hpp"
+#include "trace_file.hpp"
+
+namespace eventide::recorder {
+namespace {
+
+std::system_error system_error(const std::string& path) {
+    return std::system_error(errno, std::generic_category(), path);
+}
+
+class File {
+  public:
+    explicit File(const std::string& path, int flags = O_RDONLY) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+    ~File() {
+        if (fd_ >= 0) close(fd_);
+    }
+    explicit operator bool() const { return fd_ >= 0; }
+    int fd() const { return fd_; }
+    uint64_t size() const {
+        struct stat s;
+        return fstat(fd_, &s) ? 0 : uint64_t(s.st_size);
+    }
+    size_t read(void* to, uint64_t bytes, uint64_t offset) const {
+        size_t done = 0;
+        while (done < bytes) {
+            const ssize_t n = pread(fd_, static_cast<char*>(to) + done, bytes - done, off_t(offset + done));
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) break;
+            done += size_t(n);
+        }
+        return done;
+    }
+
+  private:
+    int fd_;
+};
+
+// The text of one member of our own JSON; what we write has no escapes in these.
+std::string member(const std::string& json, const std::string& key) {
+    const std::string mark = "\"" + key + "\": \"";
+    const size_t from = json.find(mark);
+    if (from == std::string::npos) return "";
+    const size_t begin = from + mark.size(), end = json.find('"', begin);
+    return end == std::string::npos ? "" : json.substr(begin, end - begin);
+}
+
+std::string hex(const uint8_t (&bytes)[16]) {
+    char out[33];
+    for (int i = 0; i < 16; ++i) std::snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return out;
+}
+
+// One chunk of a buffer that may be in use: nothing, if it was taken for something else meanwhile.
+std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
+    uint64_t head[8], again = 0;
+    if (file.read(head, sizeof head, offset) != sizeof head || !head[0]) return nullptr;
+    const uint32_t used = std::min(uint32_t(head[1]), chunk_entries);
+    if (!used) return nullptr;
+    std::unique_ptr<Chunk> chunk(new Chunk);
+    const size_t bytes = size_t(used) * sizeof(Entry);
+    if (file.read(chunk->entries, bytes, offset + offsetof(Chunk, entries)) != bytes) return nullptr;
+    if (file.read(&again, sizeof again, offset) != sizeof again || again != head[0]) return nullptr;
+    chunk->serial.store(head[0], std::memory_order_relaxed);
+    chunk->used.store(used, std::memory_order_relaxed);
+    chunk->track = uint32_t(head[1] >> 32);
+    return chunk;
+}
+
+void read_buffer(RawTrace& out, const File& file) {
+    BufferHeader h{};
+    if (file.read(&h, sizeof h, 0) != sizeof h || std::memcmp(h.magic, buffer_magic, 8) != 0) return;
+    if (h.version != format_version || hex(h.session) != member(out.head, "session")) return;
+    for (uint32_t i = 0; i < h.chunk_count; ++i)
+        if (auto chunk = copy_chunk(file, h.chunks_offset + uint64_t(i) * chunk_bytes))
+            out.left.push_back(std::move(chunk));
+    // After the chunks: every name that they use was there before they were published.
+    BufferHeader now{};
+    if (file.read(&now, sizeof now, 0) != sizeof now) return;
+    out.names.resize(now.names_used.load());
+    out.names.resize(file.read(out.names.data(), out.names.size(), h.names_offset));
+    auto lanes = std::make_unique<LaneRecord[]>(most_lanes);
+    file.read(lanes.get(), sizeof(LaneRecord) * most_lanes, h.lanes_offset);
+    out.account = account_of(now, lanes.get(), most_lanes);
+    out.anchors.push_back({now.anchor_ticks, now.anchor_ns, now.anchor_width});
+}
+
+void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_t offset) {
+    switch (type) {
+        case FrameType::head:
+            out.head = payload;
+            break;
+        case FrameType::names: {
+            uint64_t at = 0;
+            if (payload.size() < 8) throw FormatError("a frame of names without its place", offset);
+            std::memcpy(&at, payload.data(), 8);
+            payload.remove_prefix(8);
+            out.names_in_file = std::max(out.names_in_file, at + payload.size());
+            if (out.names.size() >= at + payload.size()) break;  // the buffer has them too
+            if (out.names.size() < at) throw FormatError("names are missing", offset);
+            out.names.replace(at, std::string::npos, payload);
+            break;
+        }
+        case FrameType::chunk:
+            out.chunks.push_back(payload);
+            break;
+        case FrameType::anchor: {
+            ticks::Anchor a;
+            if (payload.size() != sizeof a) throw FormatError("an anchor of another size", offset);
+            std::memcpy(&a, payload.data(), sizeof a);
+            out.anchors.push_back(a);
+            break;
+        }
+        case FrameType::note:
+            out.notes.emplace_back(payload);
+            break;
+        case FrameType::end:
+            out.account = payload;
+            out.closed = true;
+            break;
+    }
+}
+
+// Frames up to the first that is not whole.
+template <class Take>
+uint64_t each_frame(std::string_view bytes, Take take) {
+    uint64_t at = sizeof file_magic + 4;
+    while (bytes.size() - at >= 12) {
+        uint32_t head[3];
+        std::memcpy(head, bytes.data() + at, sizeof head);
+        if (head[1] > bytes.size() - at - 12) break;
+        const std::string_view payload = bytes.substr(at + 12, head[1]);
+        if (head[0] < 1 || head[0] > uint32_t(FrameType::end) || crc32(payload.data(), payload.size()) != head[2])
+            break;
+        take(FrameType(head[0]), payload, at);
+        at += 12 + head[1];
+    }
+    return at;
+}
+
+std::string read_all(const std::string& path) {
+    const File file(path);
+    if (!file) throw system_error(path);
+    std::string bytes(file.size(), '\0');
+    bytes.resize(file.read(bytes.data(), bytes.size(), 0));
+    return bytes;
+}
+
+void check_magic(std::string_view bytes) {
+    if (bytes.size() < 12 || std::memcmp(bytes.data(), file_magic, 8) != 0)
+        throw FormatError(bytes.empty() ? "an empty file" : "not a trace file of Eventide", 0);
+    uint32_t version;
+    std::memcpy(&version, bytes.data() + 8, 4);
+    if (version != format_version)
+        throw FormatError("a trace file of version " + std::to_string(version) + "; this Eventide reads version " +
+                              std::to_string(format_version),
+                          8);
+}
+
+}  // namespace
+
+std::string account_of(const BufferHeader& h, const LaneRecord* lanes, uint32_t count) {
+    const auto by_kind = [](auto number) {
+        json::Object out;
+        for (int k = 1; k < kind_count; ++k) out.add(kind_names[k], number(k));
+        return out.done();
+    };
+    const auto sum = [&](auto member, int kind) {
+        uint64_t n = 0;
+        for (uint32_t i = 0; i < count; ++i) n += (lanes[i].*member)[kind].load(std::memory_order_relaxed);
+        return n;
+    };
+    json::Object out;
+    out.add("dropped", by_kind([&](int k) { return sum(&LaneRecord::dropped, k); }));
+    out.add("truncated", by_kind([&](int k) { return sum(&LaneRecord::truncated, k); }));
+    out.add("overwritten", by_kind([&](int k) { return h.overwritten[k].load(std::memory_order_relaxed); }));
+    out.add("names_lost", h.names_lost.load()).add("unattached", h.unattached.load());
+    out.add("drainer_cpu_ns", h.drainer_cpu_ns.load()).add("write_error", h.write_error.load());
+    out.add("threads", h.lanes_used.load());
+    return out.done();
+}
+
+RawTrace load(const std::string& path) {
+    RawTrace out;
+    {
+        const std::string first = read_all(path);
+        check_magic(first);
+        each_frame(first, [&](FrameType type, std::string_view payload, uint64_t) {
+            if (type == FrameType::head) out.head = payload;
+            if (type == FrameType::end) out.closed = true;
+        });
+    }
+    if (out.head.empty()) throw FormatError("a trace file without its first frame", 12);
+    if (!out.closed)
+        for (const std::string& place : {member(out.head, "buffer"), path + ".buffer"})
+            if (const File buffer(place); buffer && out.buffer.empty()) {
+                read_buffer(out, buffer);
+                if (!out.account.empty()) out.buffer = place;
+            }
+    out.bytes = read_all(path);
+    out.closed = false;
+    out.good = each_frame(out.bytes, [&](FrameType type, std::string_view payload, uint64_t offset) {
+        take_frame(out, type, payload, offset);
+    });
+    std::set<uint64_t> written;
+    for (const std::string_view chunk : out.chunks) written.insert(head_of(chunk).serial);
+    std::erase_if(out.left, [&](const auto& chunk) { return written.contains(chunk->serial.load()); });
+    const auto serial = [](const auto& chunk) { return chunk->serial.load(); };
+    std::sort(out.left.begin(), out.left.end(), [&](auto& x, auto& y) { return serial(x) < serial(y); });
+    std::sort(out.anchors.begin(), out.anchors.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
+    return out;
+}
+
+namespace {
+
+// What is not in the file yet, as frames, and the end.
+std::string rest_of(const RawTrace& raw, const std::string& note, const char* how) {
+    std::string more;
+    if (raw.names.size() > raw.names_in_file) {
+        std::string payload(reinterpret_cast<const char*>(&raw.names_in_file), 8);
+        payload.append(raw.names, raw.names_in_file);
+        frame(FrameType::names, payload, more);
+    }
+    for (const auto& chunk : raw.left) {
+        std::string payload;
+        encode(*chunk, chunk->used.load(), payload);
+        frame(FrameType::chunk, payload, more);
+    }
+    if (!raw.anchors.empty())
+        frame(FrameType::anchor, {reinterpret_cast<const char*>(&raw.anchors.back()), sizeof(ticks::Anchor)}, more);
+    if (!note.empty()) frame(FrameType::note, note, more);
+    std::string account = raw.account.size() > 2 ? raw.account.substr(0, raw.account.size() - 1) + ", " : "{";
+    frame(FrameType::end, account + json::quote(how) + ": true}", more);
+    return more;
+}
+
+// The file as it was up to the first frame that is not whole, without its end if it has one.
+std::string_view kept(const RawTrace& raw) {
+    if (!raw.closed) return std::string_view(raw.bytes).substr(0, raw.good);
+    uint64_t end = 0;
+    each_frame(raw.bytes, [&](FrameType type, std::string_view, uint64_t offset) {
+        if (type == FrameType::end) end = offset;
+    });
+    return std::string_view(raw.bytes).substr(0, end);
+}
+
+void write_all(const File& file, std::string_view bytes, uint64_t offset, const std::string& path) {
+    for (size_t done = 0; done < bytes.size();) {
+        const ssize_t n = pwrite(file.fd(), bytes.data() + done, bytes.size() - done, off_t(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) throw system_error(path);
+        done += size_t(n);
+    }
+}
+
+}  // namespace
+
+void recover(const std::string& path) {
+    const RawTrace raw = load(path);
+    if (raw.closed) return;
+    const std::string more = rest_of(raw, "", "recovered");
+    const File file(path, O_RDWR);
+    if (!file || ftruncate(file.fd(), off_t(raw.good)) != 0) throw system_error(path);
+    write_all(file, more, raw.good, path);
+    if (!raw.buffer.empty()) ::unlink(raw.buffer.c_str());
+}
+
+void copy(const std::string& path, const std::string& to, const std::string& note) {
+    const RawTrace raw = load(path);
+    const std::string_view before = kept(raw);
+    const std::string more = rest_of(raw, note, "copied");
+    const File file(to, O_RDWR | O_CREAT | O_TRUNC);
+    if (!file) throw system_error(to);
+    write_all(file, before, 0, to);
+    write_all(file, more, before.size(), to);
+}
+
+}  // namespace eventide::recorder

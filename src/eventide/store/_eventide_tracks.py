@@ -1,0 +1,57 @@
+"""The tracks of a recording: the process, its threads, the streams that hooks spoke of, and what others named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from eventide.store._eventide_columns import Ints
+
+_COLUMNS = ("kind", "name", "parent", "pid", "tid", "device", "stream", "rank")
+
+
+class Tracks:
+    """Rows of the table, by their numbers in the file or by (device, stream)."""
+
+    def __init__(self, described: list[str], head: dict[str, Any]) -> None:
+        about = head.get("about", {})
+        program = str(about.get("program") or "").rpartition("/")[2] or "process"
+        self._rows: list[dict[str, Any]] = [{"kind": "process", "name": program, "pid": head.get("pid")}]
+        self._by_stream: dict[tuple[str | None, int], int] = {}
+        self._by_number = [0] + [self._add(json.loads(text) if text else {}) for text in described]
+
+    def _add(self, track: dict[str, Any]) -> int:
+        row = {name: track.get(name) for name in _COLUMNS}
+        row["kind"], row["name"] = row["kind"] or "other", row["name"] or ""
+        row["parent"], row["pid"] = row["parent"] or 0, row["pid"] or self._rows[0]["pid"]
+        if row["kind"] == "stream" and row["stream"] is not None:
+            key = (row["device"], row["stream"])
+            if key in self._by_stream:
+                return self._by_stream[key]
+            self._by_stream[key] = len(self._rows)
+        self._rows.append(row)
+        return len(self._rows) - 1
+
+    def rows(self, numbers: Ints) -> Ints:
+        """Row numbers for the numbers that the file uses."""
+        table = np.array(self._by_number, np.int64)
+        return table[np.where(numbers < len(table), numbers, 0)]
+
+    def of_stream(self, device: str | None, stream: int, name: str = "") -> int:
+        """The row of a stream; made when it is first spoken of, named when somebody knows its name."""
+        row = self._by_stream.get((device, stream))
+        if row is None:
+            row = self._add({"kind": "stream", "name": f"stream {stream}", "device": device, "stream": stream})
+        if name:
+            self._rows[row]["name"] = name
+        return row
+
+    def system_ids(self, rows: Ints) -> Ints:
+        """The tids of thread tracks; 0 of others."""
+        return np.array([row.get("tid") or 0 for row in self._rows], np.int64)[rows]
+
+    def table(self) -> dict[str, list[Any]]:
+        """The columns."""
+        return {name: [row.get(name) for row in self._rows] for name in _COLUMNS}

@@ -1,0 +1,128 @@
+"""What the native span needs of Python: decorating functions of every kind, and arguments that are no plain value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eventide import _native
+from eventide._native import counter, instant, span
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+__all__ = ["counter", "instant", "span"]
+
+# Of code objects: what calling the function gives.
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+_DEEPEST = 200  # characters of a repr that is kept
+
+
+def decorate(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function inside the span: each call, or the whole life of each generator and coroutine that it gives."""
+    flags = _flags(function)
+    if flags & _ASYNC_GENERATOR:
+        wrapper: Callable[..., Any] = _around_async_generator(kept, function)
+    elif flags & _COROUTINE:
+        wrapper = _around_coroutine(kept, function)
+    elif flags & _GENERATOR:
+        wrapper = _around_generator(kept, function)
+    else:
+        wrapper = _around_call(kept, function)
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        if hasattr(function, name):
+            setattr(wrapper, name, getattr(function, name))
+    wrapper.__dict__.update(getattr(function, "__dict__", {}))
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _flags(function: Any) -> int:
+    """Of the code behind it: through methods, partial objects and objects that are called."""
+    for _ in range(10):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            return int(code.co_flags)
+        inner = getattr(function, "func", None) or getattr(function, "__func__", None)
+        if inner is None and not isinstance(function, type):
+            inner = vars(type(function)).get("__call__")
+        if inner is None:
+            return 0
+        function = inner
+    return 0
+
+
+def _around_call(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with kept:
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _around_generator(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with kept._again():  # noqa: SLF001
+            return (yield from function(*args, **kwargs))
+
+    return wrapper
+
+
+def _around_coroutine(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with kept._again():  # noqa: SLF001
+            return await function(*args, **kwargs)
+
+    return wrapper
+
+
+def _around_async_generator(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        with kept._again():  # noqa: SLF001
+            inner = function(*args, **kwargs)
+            try:
+                resume = inner.__anext__()
+                while True:
+                    try:
+                        value = await resume
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - thrown in: it is the inner generator's to handle
+                        resume = inner.athrow(error)
+                    else:
+                        resume = inner.asend(sent)
+            finally:
+                await inner.aclose()
+
+    return wrapper
+
+
+def describe(value: object) -> str:
+    """A value as JSON text: numbers, lists and dicts as they are, everything else by its repr."""
+    import json
+
+    try:
+        return json.dumps(value, default=_shown, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(_shown(value))
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "shape", None) == ():  # a scalar of numpy or torch
+        number = item()
+        if isinstance(number, bool | int | float | str):
+            return number if not isinstance(number, float) or number - number == 0 else repr(number)
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - recording must not break the program
+        text = f"<{type(value).__name__}: its repr raised {type(error).__name__}>"
+    return text if len(text) <= _DEEPEST else text[: _DEEPEST - 1] + "…"
+
+
+_native.set_span_helpers(decorate, describe)

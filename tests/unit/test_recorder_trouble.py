@@ -1,0 +1,116 @@
+"""What is in the recorder's way: no room, no disk, a fork, a file that was cut off."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+import eventide as et
+from eventide import _native
+from tests.unit.recordings import leftovers, marks
+
+
+def test_a_path_that_cannot_be_written_is_said_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(et.UsageValueError, match="there is no directory"):
+        et.Recorder(tmp_path / "nowhere" / "a.eventide").start()
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(et.DeviceError, match=r"cannot write .*taken: Is a directory; give Recorder a path"):
+        et.Recorder(tmp_path / "taken").start()
+    assert leftovers() == []
+    with pytest.raises(et.UsageTypeError, match="takes the path of its file, not int"):
+        et.Recorder(3)  # type: ignore[arg-type]
+    with pytest.raises(et.UsageValueError, match="too small"):
+        et.Recorder(buffer=10)
+    with pytest.raises(et.UsageTypeError, match="number of bytes, not str"):
+        et.Recorder(buffer="1")  # type: ignore[arg-type]
+
+
+def test_a_full_disk_is_said_at_the_start() -> None:
+    with pytest.raises(et.DeviceError, match="cannot write /dev/full: No space left on device"):
+        et.Recorder("/dev/full").start()
+    assert leftovers() == []
+    with et.Recorder() as recorder:
+        et.instant("1")
+    assert marks(recorder.trace) == [1]
+
+
+def test_a_disk_that_fills_up_loses_nothing_that_fits_the_buffer(tmp_path: Path) -> None:
+    file = tmp_path / "a.eventide"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    recorder = et.Recorder(file, buffer=8 << 20)
+    recorder.start()
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+        for i in range(20_000):
+            et.counter("n", i)
+        trace = recorder.stop()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert trace.counters.column("value").to_pylist() == [float(i) for i in range(20_000)]
+    assert any("could not be written: File too large" in text for text in trace.metadata["warnings"])
+    assert file.stat().st_size <= 20_000
+    assert et.open_trace(file).counters.num_rows == 20_000
+    _native.recover_trace(str(file))
+    assert leftovers() == []
+    assert et.open_trace(file).counters.num_rows == 20_000
+
+
+def test_no_room_for_the_buffer_is_said_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(et.DeviceError, match=r"no room for its buffer of \d+ MB .*smaller buffer="):
+        et.Recorder(tmp_path / "a.eventide", buffer=1 << 50).start()
+    assert leftovers() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_durable_buffer_lies_beside_the_file(tmp_path: Path) -> None:
+    with et.Recorder(tmp_path / "a.eventide", durable=True) as recorder:
+        et.instant("1")
+        assert (tmp_path / "a.eventide.buffer").exists()
+        assert leftovers() == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a.eventide"]
+    assert marks(recorder.trace) == [1]
+
+
+def test_a_forked_child_records_nothing_into_its_parents_file(tmp_path: Path) -> None:
+    with et.Recorder(tmp_path / "a.eventide") as recorder:
+        et.instant("1")
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                et.instant("2")
+                assert not recorder.recording
+                with et.Recorder(tmp_path / "b.eventide") as own:
+                    et.instant("3")
+                code = 0 if marks(own.trace) == [3] else 2
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        et.instant("4")
+    assert marks(recorder.trace) == [1, 4]
+    assert marks(et.open_trace(tmp_path / "b.eventide")) == [3]
+
+
+def test_a_damaged_file_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    file = tmp_path / "a.eventide"
+    with et.Recorder(file):
+        for i in range(50_000):
+            et.counter("n", i)
+        _native.recorder_flush()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    trace = et.open_trace(file)
+    kept = trace.counters.column("value").to_pylist()
+    assert 0 < len(kept) < 50_000
+    assert kept == [float(i) for i in range(len(kept))]
+    assert any("its buffer is gone" in text for text in trace.metadata["warnings"])
+    for size in (0, 5):
+        file.write_bytes(whole[:size])
+        with pytest.raises(et.TraceFormatError):
+            et.open_trace(file)
+    file.write_bytes(whole[:8] + b"\x09\0\0\0" + whole[12:])
+    with pytest.raises(et.TraceFormatError, match="version 9; this Eventide reads version 1"):
+        et.open_trace(file)
