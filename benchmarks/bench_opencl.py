@@ -1,8 +1,8 @@
 """What do record + wait + query, and a submission, cost on our `opencl` device, against the same calls of raw PyOpenCL?
 
 Both on PoCL, with profiling queues. Ours: an Event recorded on one stream, waited for by another, queried. Theirs:
-`enqueue_marker`, a flush, `enqueue_barrier(wait_for)`, `command_execution_status`. A submission of nothing is our call, a
-marker behind it and its Future; theirs is the marker. What we add is Python around three calls of the driver.
+`enqueue_marker`, a flush, `enqueue_barrier(wait_for)`, `command_execution_status`. A submission of nothing is our call,
+a marker behind it and its Future; theirs is the marker. What we add is Python around three calls of the driver.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def timed(number: int, call: Callable[[], object], after: Callable[[], object]) -> Round:
-    """ns a call, in a loop that leaves nothing pending."""
+    """Nanoseconds a call, in a loop that leaves nothing pending."""
 
     def measure() -> float:
         start = perf_counter()
