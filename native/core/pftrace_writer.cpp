@@ -118,7 +118,7 @@ class Writer {
                 proto::number(event_, event::counter_value, uint64_t(value));
             else
                 proto::real(event_, event::double_counter_value, value);
-            finish(c.time[i]);
+            finish(c.time[i], false);
         }
         return i;
     }
@@ -175,7 +175,7 @@ class Writer {
         event_.clear();
         proto::number(event_, event::type, event::slice_end);
         flows(row, true);
-        finish(in_.spans.end(row));
+        finish(in_.spans.end(row), false);
     }
 
     void write_instant(int64_t row) {
@@ -239,13 +239,13 @@ class Writer {
     }
 
     // The packet around `event_`, with the names that it is the first to use.
-    void finish(int64_t time) {
+    void finish(int64_t time, bool numbered = true) {
         const uint64_t now = uint64_t(time) - uint64_t(in_.base);
         packet_.clear();
         proto::number(packet_, packet::timestamp, now - previous_);
         previous_ = now;
         proto::number(packet_, packet::sequence_id, sequence_);
-        proto::number(packet_, packet::sequence_flags, 2);  // it makes sense only after what the sequence has been told
+        if (numbered) proto::number(packet_, packet::sequence_flags, 2);  // it speaks in numbers told before
         annotations_.take_new_names(introductions_);
         if (!introductions_.empty()) proto::bytes(packet_, packet::interned_data, introductions_);
         introductions_.clear();

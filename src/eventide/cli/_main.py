@@ -18,6 +18,7 @@ from eventide.cli import (
     _command_demo,
     _command_devices,
     _command_report,
+    _command_trace_files,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -29,6 +30,7 @@ COMMANDS = (
     _command_devices,
     _command_conformance,
     _command_answers,
+    _command_trace_files,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
