@@ -39,7 +39,7 @@ def nest(rows: Ints, start: Ints, end: Ints) -> Nest:
     if len(rows) == 0:
         empty = np.empty(0, np.int64)
         return Nest(rows, empty, empty, empty, empty)
-    parent = _parents(start, end)
+    parent = parents(start, end)
     if parent is None:
         return _walk(rows, start, end)
     length = end - start
@@ -49,7 +49,7 @@ def nest(rows: Ints, start: Ints, end: Ints) -> Nest:
     return Nest(rows, parent, self_time, times, owner)
 
 
-def _parents(start: Ints, end: Ints) -> Ints | None:
+def parents(start: Ints, end: Ints) -> Ints | None:
     """The parent of each span, or None where they do not nest."""
     count = len(start)
     depth = np.arange(count) - np.searchsorted(np.sort(end), start, side="right")

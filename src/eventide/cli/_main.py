@@ -17,8 +17,10 @@ from eventide.cli import (
     _command_conformance,
     _command_demo,
     _command_devices,
+    _command_lint,
     _command_report,
     _command_trace_files,
+    _command_run,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -26,11 +28,13 @@ from eventide.errors import EventideError
 COMMANDS = (
     _command_demo,
     _command_report,
+    _command_run,
     _command_check,
     _command_devices,
     _command_conformance,
     _command_answers,
     _command_trace_files,
+    _command_lint,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
