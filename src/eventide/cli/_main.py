@@ -19,8 +19,8 @@ from eventide.cli import (
     _command_devices,
     _command_lint,
     _command_report,
-    _command_trace_files,
     _command_run,
+    _command_trace_files,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
