@@ -5,7 +5,7 @@ import os
 import sys
 
 os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
-from hta.trace_analysis import TraceAnalysis
+from hta.trace_analysis import TraceAnalysis  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, include_last_profiler_step=True)
 frame = analysis.t.get_trace(0)
