@@ -81,9 +81,7 @@ class Writer {
             return instant < in_.instants.count && in_.instants.track[instant] == int32_t(lane);
         };
         if (begin == end && !has_instant()) return;
-        int64_t first = begin == end ? forever : in_.spans.start[*begin];
-        if (has_instant()) first = std::min(first, in_.instants.time[instant]);
-        start_sequence(lane, first);
+        start_sequence(lane);
         open_.clear();
         // Everything that happens before a span opens: spans end up to that time, instants lie before it.
         const auto advance = [&](int64_t limit) {
@@ -109,7 +107,7 @@ class Writer {
     int64_t write_series(int64_t i) {
         const Counters& c = in_.counters;
         const int32_t series = c.series[i];
-        start_sequence(lanes_.track.size() + size_t(series), c.time[i]);
+        start_sequence(lanes_.track.size() + size_t(series));
         for (; i < c.count && c.series[i] == series; ++i) {
             event_.clear();
             proto::number(event_, event::type, event::counter);
@@ -123,10 +121,10 @@ class Writer {
         return i;
     }
 
-    void start_sequence(size_t track, int64_t first) {
+    void start_sequence(size_t track) {
         ++sequence_;
         annotations_.new_sequence();
-        previous_ = uint64_t(first) - uint64_t(in_.base);
+        previous_ = uint64_t(in_.first) - uint64_t(in_.base);
         std::string defaults, inner, packet;
         proto::number(inner, event::track_uuid, in_.first_track + track);
         proto::number(defaults, packet::timestamp_clock_id, incremental_clock);
@@ -198,7 +196,10 @@ class Writer {
         own_.clear();
         ours(own_);
         const bool hidden = args.find("\"eventide\"") != args.npos;  // theirs might be called so too: put them inside
-        if (!args.empty() && (hidden || !annotations_.members(event_, event::debug_annotations, args))) {
+        const size_t before = event_.size();
+        const bool seen =
+            !hidden && annotations_.members(event_, event::debug_annotations, args) && event_.size() > before;
+        if (!args.empty() && !seen) {  // an object of nothing would not be seen either
             inner_.clear();
             proto::number(inner_, annotation::name_iid, annotations_.key("args"));
             if (!annotations_.members(inner_, annotation::dict_entries, args))
