@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -39,6 +40,6 @@ def read(document: dict[str, Any]) -> Seen:
     return seen
 
 
-def nanoseconds(microseconds: float) -> int:
-    """A double holds what we write, to the nanosecond, so the nearest is the one that was meant."""
+def nanoseconds(microseconds: float | Decimal) -> int:
+    """Of numbers read as decimals, exactly what was written."""
     return round(Fraction(microseconds) * 1000)
