@@ -101,8 +101,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 some = settings(suppress_health_check=slow, max_examples=25, deadline=None)
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=25, deadline=None
-)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".pftrace", ".json"])
