@@ -13,6 +13,7 @@ void bind_clock(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process(nanobind::module_& m);
 void bind_sanitizer(nanobind::module_& m);
+void bind_sanitizer_feed(nanobind::module_& m);
 void bind_live_sanitizer(nanobind::module_& m);
 void bind_trace_writers(nanobind::module_& m);
 void bind_trace_readers(nanobind::module_& m);

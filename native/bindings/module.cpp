@@ -32,6 +32,7 @@ NB_MODULE(_native, m) {
     python::bind_memory(m);
     python::bind_process(m);
     python::bind_sanitizer(m);
+    python::bind_sanitizer_feed(m);
     python::bind_live_sanitizer(m);
     python::bind_trace_writers(m);
     python::bind_trace_readers(m);

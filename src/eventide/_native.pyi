@@ -532,6 +532,14 @@ class Sanitizer:
 
     def coverage(self) -> dict[str, int]: ...
 
+class SanitizerFeed:
+    """Tells a Sanitizer what the rows of a trace's operations say."""
+
+    def __init__(self, sanitizer: Sanitizer) -> None: ...
+
+    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, accesses: object | None, stack: int) -> bool:
+        """False: there is no such hook."""
+
 class LiveSanitizer:
     """The native half of eventide.sanitize: an engine that hears the hooks."""
 
@@ -654,6 +662,13 @@ def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bo
 
 def recorder_stop() -> tuple[str, str]:
     """Ends the recording; (buffer, error) of what could not be written."""
+
+def sampler_start(period_ns: int) -> None:
+    """
+    Records the stack of every thread each period, as instants, until sampler_stop().
+    """
+
+def sampler_stop() -> None: ...
 
 def recorder_path() -> str:
     """The file that is being recorded to; empty: none."""

@@ -6,6 +6,7 @@ idle           every gap and its cause                                _idle, _ga
 syncs          every time the host blocked                            _syncs
 memory         the curve, its peak, who held it                       _memory, _memory_blocks
 compiles       what was compiled, how often                           _compile
+samples        where the sampled Python stacks were                    _samples
 critical_path  what the end of the trace was waiting for              _critical_path, _path_*
 lint           what is odd about the recording itself                  _lint, _overlaps
 compare        what explains the difference of two traces             _compare
@@ -22,6 +23,7 @@ from eventide.analysis._idle_rows import CAUSES, Gap
 from eventide.analysis._lint import Lint, LintFinding, lint
 from eventide.analysis._memory import DeviceMemory, Holder, Memory, memory
 from eventide.analysis._path_slack import Next
+from eventide.analysis._samples import SampleRow, Samples, samples
 from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._summary import NameRow, StreamRow, Summary, ThreadRow, summary
 from eventide.analysis._syncs import Sync, SyncRow, Syncs, syncs
@@ -49,6 +51,8 @@ __all__ = [
     "Next",
     "Part",
     "PathRow",
+    "SampleRow",
+    "Samples",
     "Step",
     "StepDelta",
     "StreamRow",
@@ -65,6 +69,7 @@ __all__ = [
     "idle",
     "lint",
     "memory",
+    "samples",
     "steps_of",
     "summary",
     "syncs",

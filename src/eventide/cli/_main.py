@@ -19,6 +19,7 @@ from eventide.cli import (
     _command_devices,
     _command_lint,
     _command_report,
+    _command_run,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -26,6 +27,7 @@ from eventide.errors import EventideError
 COMMANDS = (
     _command_demo,
     _command_report,
+    _command_run,
     _command_check,
     _command_devices,
     _command_conformance,
