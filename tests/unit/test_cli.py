@@ -103,7 +103,6 @@ def test_without_a_command_the_help_is_shown(capsys):
         (["demo", "--runs", "0"], "eventide: Invalid value for '--runs'"),
         (["demo", "--runs", "many"], "eventide: Invalid value for '--runs'"),
         (["demo", "--seed", "-1"], "eventide: Invalid value for '--seed'"),
-        (["demo", "-o", "no/such/folder"], "no/such/folder is no directory to save the recording in"),
         (["devices", "cpu"], "eventide: Got unexpected extra argument"),
     ],
 )
@@ -114,6 +113,11 @@ def test_misuse_is_one_line_with_the_remedy_and_code_2(arguments, message, capsy
     assert captured.err.startswith(message)
     assert captured.err.endswith("--help')\n")
     assert captured.err.count("\n") == 1
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_demo_runs(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert capsys.readouterr().err.startswith("eventide: no/such/folder is no directory to save the recording in")
 
 
 def test_an_error_of_eventide_is_one_line_and_code_2(monkeypatch, capsys):
