@@ -371,6 +371,11 @@ def device_capabilities(device_type: str, index: int) -> dict[str, Any]: ...
 def device_load(path: str, name: str) -> str:
     """Loads a device from a shared library; returns its type."""
 
+def cpu_table() -> int:
+    """
+    The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.
+    """
+
 def device_unregister(device_type: str) -> None:
     """Makes a device type unknown again; it must have no streams."""
 
@@ -577,7 +582,7 @@ class Lanes:
 def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
     """Puts each span on the first lane of its track on which it nests."""
 
-def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.
     """

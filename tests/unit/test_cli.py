@@ -3,14 +3,14 @@
 import dataclasses
 import json
 import os
-from io import BytesIO, StringIO, TextIOWrapper
+from io import BytesIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
 
 import eventide as et
 from eventide.analysis import NameRow, StreamRow
-from eventide.cli import _calibrate, _demo, _devices, _main, _program, main
+from eventide.cli import _calibrate, _demo, _main, _program, main
 from eventide.cli._demo import DemoResult, Outcome
 from eventide.cli._demo_check import Place, Verdict
 from eventide.cli._demo_record import Recorded
@@ -23,6 +23,9 @@ SPANS = (
     Span("train", 7, 0, 4.0, 7.0),
     Span("train", 12, 1, 7.0, 8.0),
 )
+READ = Place("train", "reads", "prefetch.py", 65, "loss = train.submit(step, slot, labels, w1, w2)")
+WRITE = Place("load", "writes", "prefetch.py", 62, "load.submit(fill, packed, slot)")
+VERDICT = Verdict("race", 44, 2, 2, 1, 0, READ, WRITE, "make stream 3 'load' wait for event 4", "clean: 96 of 96")
 
 
 def outcome(variant: str, identical: int, **changes) -> Outcome:
@@ -43,18 +46,7 @@ def result(events: Outcome, broken: Outcome, **changes) -> DemoResult:
         deleted_line=59,
         program="prefetch.py",
         callbacks=dict.fromkeys(et.hooks.HOOKS, 2),
-        sanitizer=Verdict(
-            kind="race",
-            count=44,
-            runs=2,
-            found=2,
-            right=1,
-            slowed=0,
-            first=Place("train", "reads", "prefetch.py", 65, "loss = train.submit(step, slot, labels, w1, w2)"),
-            second=Place("load", "writes", "prefetch.py", 62, "load.submit(fill, packed, slot)"),
-            fix="make stream 3 'load' wait for event 4",
-            others="clean: 96 of 96 work items had known accesses",
-        ),
+        sanitizer=VERDICT,
         timeline=SPANS,
         recorded=Recorded(
             files=("demo.eventide", "demo.pftrace"),
@@ -111,7 +103,6 @@ def test_without_a_command_the_help_is_shown(capsys):
         (["demo", "--runs", "0"], "eventide: Invalid value for '--runs'"),
         (["demo", "--runs", "many"], "eventide: Invalid value for '--runs'"),
         (["demo", "--seed", "-1"], "eventide: Invalid value for '--seed'"),
-        (["demo", "-o", "no/such/folder"], "no/such/folder is no directory to save the recording in"),
         (["devices", "cpu"], "eventide: Got unexpected extra argument"),
     ],
 )
@@ -122,6 +113,11 @@ def test_misuse_is_one_line_with_the_remedy_and_code_2(arguments, message, capsy
     assert captured.err.startswith(message)
     assert captured.err.endswith("--help')\n")
     assert captured.err.count("\n") == 1
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_demo_runs(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert capsys.readouterr().err.startswith("eventide: no/such/folder is no directory to save the recording in")
 
 
 def test_an_error_of_eventide_is_one_line_and_code_2(monkeypatch, capsys):
@@ -154,38 +150,6 @@ def test_the_demo_is_code_1_only_when_a_run_with_every_wait_went_wrong(events, c
     monkeypatch.setattr(_demo, "demo", lambda runs, seed, folder, step: result(events, WRONG))
     assert main(["demo", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["outcomes"][1]["identical"] == events.identical
-
-
-# --- eventide devices
-
-
-def test_devices_lists_the_cpu_with_every_capability(capsys):
-    assert main(["devices", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    cpu = next(info for info in listed if info["device"] == "cpu:0")
-    assert set(cpu["capabilities"]) == {field.name for field in dataclasses.fields(et.Capabilities)}
-    assert cpu["capabilities"]["deferred"] is True
-
-
-def test_every_capability_has_a_meaning():
-    assert set(_devices._MEANINGS) == {field.name for field in dataclasses.fields(et.Capabilities)}
-
-
-@pytest.mark.parametrize("count", [1, 3, 9])
-def test_the_table_of_devices_fits_the_terminal(count):
-    capabilities = dict.fromkeys(_devices._MEANINGS, True)
-    infos = [_devices.DeviceInfo(f"kind{i}:0", "virtual time", capabilities) for i in range(count)]
-    file = StringIO()
-    _devices.show_devices(infos, Console(file=file, width=80, color_system=None))
-    assert all(f"kind{i}:0" in file.getvalue() for i in range(count))
-    assert max(map(len, file.getvalue().splitlines())) <= 80
-
-
-def test_devices_that_differ_in_nothing_but_their_index_share_a_column():
-    able, unable = {"gate": True}, {"gate": False}
-    infos = [_devices.DeviceInfo(f"sim:{i}", "virtual time", able) for i in range(3)]
-    infos += [_devices.DeviceInfo("sim:3", "virtual time", unable), _devices.DeviceInfo("cpu:0", "threads", able)]
-    assert [title for title, _ in _devices.group(infos)] == ["sim:0-2", "sim:3", "cpu:0"]
 
 
 # --- eventide demo: results to text
