@@ -148,7 +148,7 @@ class _Checker:
             self.engine.synchronize_device(**at)
             return
         # While it waited others may have gone on: it waits for streams that had something then.
-        busy = {s.stream for s in self.program.steps[: step.number - 1] if s.queued}
+        busy: set[Hashable] = {s.stream for s in self.program.steps[: step.number - 1] if s.queued}
         for stream in sorted(busy, key=str) or [("no", "stream")]:
             self.engine.synchronize_stream(self._stream(stream), **at)
 
