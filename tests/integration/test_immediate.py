@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +17,6 @@ from tests import immediate_device
 from tests.integration.plugin_devices import faulty_library, loaded
 
 PATIENCE = 60.0
-ROOT = Path(__file__).parents[2]
 
 os.environ["PLUGIN_FAULT"] = "immediate"
 C_DEVICE = et.Device.load(faulty_library(), "prompt_c")
@@ -270,35 +266,3 @@ def test_a_device_must_say_what_it_can_do():
         et.Device.register(Silent, name="silent")
     assert MarkerState.DONE == 1
     assert "silent" not in dict(_native.device_types())
-
-
-def test_an_event_is_asked_while_another_thread_records_it():
-    # The device's make_marker is Python and lets other threads run: they must not wait for it with the GIL.
-    code = """if True:
-        import threading, time
-        import eventide as et
-        from tests import immediate_device
-
-        class Slow(immediate_device.Prompt):
-            inside = threading.Event()
-            asked = threading.Event()
-
-            def make_marker(self, steps, timing):
-                self.inside.set()
-                self.asked.wait(60)
-                return super().make_marker(steps, timing)
-
-        et.Device.register(Slow, name="slow")
-        stream, event = et.Stream("slow"), et.Event("slow")
-        recorder = threading.Thread(target=event.record, args=[stream])
-        recorder.start()
-        Slow.inside.wait(60)
-        print(event.query(), event.version)
-        Slow.asked.set()
-        recorder.join(60)
-        event.synchronize(60)
-        print(event.query(), event.version)
-        """
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
-    assert done.stdout.split() == ["True", "0", "True", "1"], done.stderr
