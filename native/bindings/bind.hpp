@@ -18,6 +18,7 @@ void bind_trace_writers(nanobind::module_& m);
 void bind_chrome(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);
+void bind_recorder_timing(nanobind::module_& m);
 void bind_trace_reader(nanobind::module_& m);
 
 }  // namespace eventide::python

@@ -37,5 +37,6 @@ NB_MODULE(_native, m) {
     python::bind_chrome(m);
     python::bind_stacks(m);
     python::bind_recorder(m);
+    python::bind_recorder_timing(m);
     python::bind_trace_reader(m);
 }

@@ -94,10 +94,9 @@ void add(std::atomic<uint64_t>& count) noexcept {
 // Nobody is inside a Put that began before. False: somebody is, after a second.
 bool quiet() noexcept {
     if (!own_fences.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     const int64_t deadline = now_ns() + 1'000'000'000;
     for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)
-        while (l->busy.load(std::memory_order_acquire)) {
+        while (l->busy.load(std::memory_order_seq_cst)) {
             if (now_ns() > deadline) return false;
             sched_yield();
         }

@@ -97,15 +97,17 @@ class Put {
 
   private:
     void enter(Lane& lane, uint32_t generation) noexcept {
+#ifdef __SANITIZE_THREAD__  // it knows neither fences nor the kernel's barrier
+        lane.busy.exchange(1, std::memory_order_seq_cst);
+        const uint32_t running = on.load(std::memory_order_seq_cst);
+#else
         lane.busy.store(1, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-#ifdef __SANITIZE_THREAD__
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-#else
         if (__builtin_expect(own_fences.load(std::memory_order_relaxed), false))
             std::atomic_thread_fence(std::memory_order_seq_cst);
+        const uint32_t running = on.load(std::memory_order_relaxed);
 #endif
-        if (__builtin_expect(on.load(std::memory_order_relaxed) == generation && generation, true))
+        if (__builtin_expect(running == generation && generation, true))
             lane_ = &lane;
         else
             lane.busy.store(0, std::memory_order_release);

@@ -17,6 +17,7 @@ from eventide.cli import (
     _command_conformance,
     _command_demo,
     _command_devices,
+    _command_recover,
     _command_report,
 )
 from eventide.cli._app import app
@@ -29,6 +30,7 @@ COMMANDS = (
     _command_devices,
     _command_conformance,
     _command_answers,
+    _command_recover,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
