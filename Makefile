@@ -22,11 +22,13 @@ TOOLS := .venv/tools-$(call hash,pyproject.toml)
 PACKAGE := .venv/package-$(call hash,pyproject.toml)
 TESTING := .venv/testing-$(call hash,pyproject.toml)
 HEAVY := .venv/heavy-$(call hash,requirements/heavy.txt)
+FUZZ := .venv/fuzz-$(call hash,requirements/fuzz.txt)
 BENCH := .venv/bench-$(call hash,requirements/bench.txt)
 
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.h')
 
-.PHONY: help build demo test test-all bench lint format native-quick native-test stress sanitizer-nightly stubs clean
+.PHONY: help build demo test test-all bench lint format native-quick native-test stress sanitizer-nightly fuzz stubs \
+    clean
 
 help:  ## Show this list (the default)
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "make %-17s %s\n", $$1, $$2 }'
@@ -78,8 +80,23 @@ stress: $(TESTING)  ## For the night: property tests with ten times the examples
 	$(call native_tests,thread,thread,--repeat until-fail:20)
 
 sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracle on 20,000 random programs
-	EVENTIDE_SANITIZER_SEED=$${SEED:-$$RANDOM0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
+	EVENTIDE_SANITIZER_SEED=$${SEED:-$${RANDOM}0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
 	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
+
+# Seconds for each of the two targets; libFuzzer's needs clang++ (Debian: clang), and what they find lands in build/fuzz.
+FUZZ_TIME ?= 600
+FUZZ_CORE := $(addprefix native/core/,json_scan.cpp json_text.cpp decimal.cpp enclosing.cpp chrome_event.cpp \
+    chrome_table.cpp chrome_pairs.cpp chrome_document.cpp)
+
+fuzz: $(FUZZ)  ## Fuzz the reader of Kineto and Chrome JSON: the core with libFuzzer, the whole with atheris
+	mkdir -p build/fuzz/core build/fuzz/reader
+	python tests/fuzz/seeds.py build/fuzz/seeds
+	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Inative/core \
+	    native/fuzz/fuzz_chrome.cpp $(FUZZ_CORE) -o build/fuzz/fuzz_chrome
+	build/fuzz/fuzz_chrome build/fuzz/core build/fuzz/seeds -max_total_time=$(FUZZ_TIME) -max_len=4096 \
+	    -artifact_prefix=build/fuzz/ -print_final_stats=1
+	python tests/fuzz/fuzz_kineto.py build/fuzz/reader build/fuzz/seeds -max_total_time=$(FUZZ_TIME) -max_len=2048 \
+	    -artifact_prefix=build/fuzz/
 
 stubs: $(TESTING)  ## Write src/eventide/_native.pyi anew
 	python -m nanobind.stubgen -q -m eventide._native -O src/eventide \
@@ -112,6 +129,10 @@ $(TESTING): | $(PACKAGE)
 	@touch $@
 
 $(HEAVY): requirements/heavy.txt | $(TESTING)
+	pip install -q -r $<
+	@touch $@
+
+$(FUZZ): requirements/fuzz.txt | $(TESTING)
 	pip install -q -r $<
 	@touch $@
 

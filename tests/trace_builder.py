@@ -55,6 +55,10 @@ class Builder:
     def operation(self, hook: str, time: int, **more: Any) -> None:
         self._operations.append(dict(hook=hook, time=time, **more))
 
+    def __repr__(self) -> str:
+        lines = [str(row) for table in (self._tracks, self._spans, self._edges, self._operations) for row in table]
+        return "\n".join(["<Builder of", *lines, ">"])
+
     def trace(self, **metadata: Any) -> Trace:
         tables = {"tracks": self._tracks, "spans": self._spans, "edges": self._edges, "operations": self._operations}
         columns: dict[str, Any] = {name: _columns(rows) for name, rows in tables.items()}

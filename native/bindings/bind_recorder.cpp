@@ -7,6 +7,7 @@
 #include "../core/things.hpp"
 #include "bind.hpp"
 #include "hot_span.hpp"
+#include "sampler.hpp"
 #include "utf8.hpp"
 
 namespace nb = nanobind;
@@ -69,6 +70,9 @@ void bind_recorder(nb::module_& m) {
             return nb::make_tuple(result.buffer, result.write_error);
         },
         "Ends the recording; (buffer, error) of what could not be written.");
+    m.def("sampler_start", &start_sampler, nb::arg("period_ns"),
+          "Records the stack of every thread each period, as instants, until sampler_stop().");
+    m.def("sampler_stop", &stop_sampler);
     m.def("recorder_path", &recorder::path, "The file that is being recorded to; empty: none.");
     m.def(
         "recorder_flush",

@@ -2,6 +2,7 @@
 #include "../core/chrome_writer.hpp"
 #include "../core/lanes.hpp"
 #include "../core/pftrace_writer.hpp"
+#include "arrays.hpp"
 #include "bind.hpp"
 #include "columns.hpp"
 
@@ -69,13 +70,6 @@ trace::Edges edges_of(const nb::dict& given) {
 
 nb::dict dict_of(const nb::dict& tables, const char* name) {
     return nb::cast<nb::dict>(tables[name]);
-}
-
-template <class T>
-nb::object array(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
 }
 
 int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,

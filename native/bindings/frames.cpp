@@ -68,11 +68,16 @@ uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
 uint32_t capture() {
     PyThreadState* thread = _PyThreadState_UncheckedGet();  // whoever holds the GIL
     if (!thread || thread != PyGILState_GetThisThreadState()) return 0;
-    stacks::RawFrame frames[stacks::deepest];
-    return stacks::intern(frames, walk(thread, frames), resolve);
+    return capture_stack_of(thread);
 }
 
 }  // namespace
+
+uint32_t capture_stack_of(PyThreadState* thread) {
+    stacks::RawFrame frames[stacks::deepest];
+    const uint32_t count = walk(thread, frames);
+    return count ? stacks::intern(frames, count, resolve) : 0;
+}
 
 void install_stack_capture() {
     stacks::installed.store(capture, std::memory_order_relaxed);

@@ -32,11 +32,15 @@ NB_MODULE(_native, m) {
     python::bind_memory(m);
     python::bind_process(m);
     python::bind_sanitizer(m);
+    python::bind_sanitizer_feed(m);
     python::bind_live_sanitizer(m);
     python::bind_trace_writers(m);
+    python::bind_trace_readers(m);
     python::bind_chrome(m);
     python::bind_stacks(m);
+    python::bind_profiler(m);
     python::bind_recorder(m);
     python::bind_recorder_timing(m);
     python::bind_trace_reader(m);
+    python::bind_analysis(m);
 }

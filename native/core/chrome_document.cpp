@@ -33,10 +33,10 @@ void Document::feed(std::string_view piece) {
 void Document::run() {
     while (state_ != State::failed) {
         Scanner scan{buffer_.data() + begin_, buffer_.data() + end_};
-        const bool stepped = step(scan);
-        if (stepped) {
+        const bool inside = state_ != State::done;
+        if (step(scan)) {
             begin_ = size_t(scan.at - buffer_.data());
-            kept = bytes - int64_t(end_ - begin_);
+            if (inside) kept = bytes - int64_t(end_ - begin_);
             enough_ = 0;
             continue;
         }

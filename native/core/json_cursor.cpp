@@ -11,7 +11,7 @@ constexpr int deepest = 200;  // nesting beyond this is not followed: the stack 
 // 1 for bytes that may stand in a JSON string as they are.
 constexpr std::array<bool, 256> make_plain() {
     std::array<bool, 256> plain{};
-    for (size_t c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
+    for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
     return plain;
 }
 constexpr std::array<bool, 256> plain = make_plain();

@@ -1,4 +1,4 @@
-// Writing protobuf's wire format: a tag, then a varint, eight bytes, or a length and bytes.
+// Protobuf's wire format, written and read: a tag, then a varint, eight bytes, four, or a length and bytes.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +39,68 @@ inline void bytes(std::string& out, uint32_t field, std::string_view value) {
     varint(out, value.size());
     out.append(value);
 }
+
+// One field after the other; stops at the first byte that makes no sense.
+class Fields {
+  public:
+    explicit Fields(std::string_view message) : at_(message.data()), end_(at_ + message.size()) {}
+
+    bool next() {
+        uint64_t tag;
+        if (at_ == end_ || !read(tag)) return false;
+        number = uint32_t(tag >> 3);
+        type = tag & 7;
+        text = {};
+        value = 0;
+        switch (type) {
+            case 0:
+                return read(value);
+            case 1:
+                return fixed(8);
+            case 5:
+                return fixed(4);
+            case 2: {
+                uint64_t size;
+                if (!read(size) || size > uint64_t(end_ - at_)) return false;
+                text = {at_, size_t(size)};
+                at_ += size;
+                return true;
+            }
+            default:
+                return false;
+        }
+    }
+    double real() const {
+        double out;
+        std::memcpy(&out, &value, 8);
+        return out;
+    }
+    const char* at() const { return at_; }
+
+    uint32_t number = 0;
+    unsigned type = 0;
+    uint64_t value = 0;     // of a varint or fixed
+    std::string_view text;  // of what has a length
+
+  private:
+    bool read(uint64_t& out) {
+        out = 0;
+        for (unsigned shift = 0; at_ < end_ && shift < 64; shift += 7) {
+            const auto byte = static_cast<unsigned char>(*at_++);
+            out |= uint64_t(byte & 0x7F) << shift;
+            if (byte < 0x80) return true;
+        }
+        return false;
+    }
+    bool fixed(size_t size) {
+        if (size_t(end_ - at_) < size) return false;
+        std::memcpy(&value, at_, size);
+        at_ += size;
+        return true;
+    }
+
+    const char* at_;
+    const char* end_;
+};
 
 }  // namespace eventide::proto

@@ -168,7 +168,7 @@ class Engine {
     void signal(const At& at, uint64_t token, uint64_t stream);  // the stream comes to this point
     // The stream waits until another came there. asked: a wait, which can be redundant; false: a collective.
     void wait_signal(const At& at, uint64_t token, uint64_t stream, bool asked = true);
-    // What is over at least when the stream goes on: the first `count` works or host accesses of each.
+    // What is over at least when the stream goes on: the first `count` works, signals or host accesses of each.
     struct Known {
         bool thread;
         uint64_t id;  // of the stream or thread

@@ -22,6 +22,13 @@ uint64_t place(const Party& p) {
     return (text ^ where * 0xD6E8FEB86659FD93u) * 4 + (p.write ? 2 : 0) + (p.is == Party::Is::free);
 }
 
+void extend(Party& p, const Party& more) {
+    if (!more.bytes) return;
+    const uint64_t end = std::max(p.address + p.bytes, more.address + more.bytes);
+    p.address = std::min(p.address, more.address);
+    p.bytes = end - p.address;
+}
+
 }  // namespace
 
 std::string_view name(Kind kind) noexcept {
@@ -95,16 +102,24 @@ Fix Engine::State::ordering_fix(const Entry& first, const Entry& second) {
 }
 
 void Engine::State::report(Finding&& f) {
+    const std::pair works{f.first.work, f.second.work};
     const std::tuple key{place(f.first), place(f.second), uint64_t(f.kind)};
     if (strict && f.certain) f.certain = strict->state_->seen.contains(key);
     const auto [it, fresh] = seen.try_emplace(key, findings.size());
     if (!fresh || findings.size() >= max_findings) {
         Finding& known = findings[std::min(it->second, max_findings - 1)];
-        ++known.count;
         known.certain |= f.certain;
-        return;
+        const bool again = works.second && works == last_pair;
+        if (!again) {  // else the same two meet in another range
+            ++known.count;
+        } else if (known.count == 1) {
+            extend(known.first, f.first);
+            extend(known.second, f.second);
+        }
+    } else {
+        findings.push_back(std::move(f));
     }
-    findings.push_back(std::move(f));
+    last_pair = works;
 }
 
 }  // namespace eventide::sanitizer

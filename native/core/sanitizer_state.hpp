@@ -81,6 +81,7 @@ struct Engine::State {
     Shadow shadow;
     std::vector<Finding> findings;
     std::map<std::tuple<uint64_t, uint64_t, uint64_t>, size_t> seen;
+    std::pair<uint64_t, uint64_t> last_pair;  // the works of the finding that was told last
     std::unordered_map<uint64_t, uint32_t> site_of;
     std::vector<Site> sites;
     Coverage coverage;

@@ -240,6 +240,7 @@ void Engine::signal(const At& at, uint64_t token, uint64_t id) {
     Agent& t = st.thread(at.thread);
     Agent& s = st.enter(at, id, t);
     st.enter_host(at, s, t);
+    ++s.count;  // somebody may look at the semaphore: it counts as work
     st.marks[token] = {s.point()};
 }
 

@@ -1,10 +1,11 @@
 """The native core of Eventide. Private: use the eventide package."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Annotated, Any, ParamSpec, Self, TypeVar
 
 import numpy
 import numpy.typing
+from numpy.typing import NDArray
 
 from eventide.runtime import Event, Future, Stream
 
@@ -532,6 +533,14 @@ class Sanitizer:
 
     def coverage(self) -> dict[str, int]: ...
 
+class SanitizerFeed:
+    """Tells a Sanitizer what the rows of a trace's operations say."""
+
+    def __init__(self, sanitizer: Sanitizer) -> None: ...
+
+    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, accesses: object | None, stack: int) -> bool:
+        """False: there is no such hook."""
+
 class LiveSanitizer:
     """The native half of eventide.sanitize: an engine that hears the hooks."""
 
@@ -578,6 +587,19 @@ def write_chrome(write: Callable[[bytes], object], lanes: Lanes, tables: dict[st
     Writes Chrome's events through `write`; returns how many edges became arrows.
     """
 
+class PftraceReader:
+    """Reads Perfetto's track events."""
+
+    def __init__(self) -> None: ...
+
+    def feed(self, data: bytes, at: int) -> tuple[int, bytes]:
+        """
+        Reads packets from `at` on; returns where it stopped, and the compressed packets that come next.
+        """
+
+    def finish(self) -> dict[str, Any]:
+        """Pairs begins with ends and returns everything."""
+
 class ChromeDocument:
     """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 
@@ -613,6 +635,23 @@ def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
 
+def profiler_ask(what: int) -> None:
+    """What running profiles want to hear, as bits."""
+
+def profiler_connect() -> int:
+    """
+    Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
+    """
+
+def profiler_refused() -> int:
+    """Events that came from C with times that cannot be."""
+
+def profiler_event(start_us: int, end_us: int, debug_handle: int, name: object, backend: object) -> bool: ...
+
+def profiler_memory_event(address: int, size: int, allocated: int, reserved: int, device: object) -> None: ...
+
+def profiler_clock(backend: object, before_us: int, backend_us: int, after_us: int) -> None: ...
+
 def instant(name: str, /, **args: object) -> None:
     """
     Something happened now, on this thread. Costs nothing to speak of while nothing is recorded.
@@ -641,6 +680,13 @@ def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bo
 
 def recorder_stop() -> tuple[str, str]:
     """Ends the recording; (buffer, error) of what could not be written."""
+
+def sampler_start(period_ns: int) -> None:
+    """
+    Records the stack of every thread each period, as instants, until sampler_stop().
+    """
+
+def sampler_stop() -> None: ...
 
 def recorder_path() -> str:
     """The file that is being recorded to; empty: none."""
@@ -681,3 +727,16 @@ def recover_trace(path: str) -> None:
 
 def copy_trace(path: str, to: str, note: str) -> None:
     """Writes a closed copy of a trace, also of one that is being recorded."""
+
+def nest_spans(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], parent: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], self_time: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], owner: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    Who is innermost on a thread, moment by moment; gives the number of segments.
+    """
+
+def relax_edges(source: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], gap: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slack: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Lower slack[source] to gap + slack[target], edge by edge."""
+
+def follow_nodes(pred: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: int, begin: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    The nodes along pred until one that begins no later than `begin`; gives their number.
+    """

@@ -87,11 +87,19 @@ def test_odd_names_arrive(suffix, tmp_path):
     with trace_processor(trace.save(tmp_path / f"t{suffix}")) as processor:
         assert perfetto.lost(processor) == []
         seen = processor.query(f"select name, ts {short.format('slice')} and dur = 5")
-        assert sorted((row["name"], row["ts"]) for row in seen) == sorted((n, 10 * i) for i, n in enumerate(names))
+        expected = list(names) if suffix == ".pftrace" else [shown(name) for name in names]
+        assert sorted((row["name"], row["ts"]) for row in seen) == sorted((n, 10 * i) for i, n in enumerate(expected))
         threads = processor.query(f"select name {short.format('thread')} and name != ''")
-        assert {row["name"] for row in threads} >= {name for name in names[1:] if name}  # thread 0 is Perfetto's own
+        # Thread 0 is Perfetto's own, and a name of nothing is none.
+        assert {row["name"] for row in threads} >= {n for n in expected[1:] if n not in {"", "[No name]"}}
         assert processor.query("select count() as n from slice where length(name) = 1000000") == [{"n": 2}]
         assert processor.query("select count() as n from slice where name like 'NUL%'") == [{"n": 2}]
+
+
+def shown(name: str) -> str:
+    """What Perfetto shows of a name in JSON: an escape of a code point as it is written."""
+    text = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 and c not in "\n\r\t" else c for c in name)
+    return (text[:-1] + "\\u005c" if text.endswith("\\") else text) or "[No name]"
 
 
 def test_times_before_zero_are_moved(tmp_path):

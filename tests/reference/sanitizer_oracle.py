@@ -261,7 +261,8 @@ def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
         after.insert(0, {"op": "record", "event": object(), "stream": ops[i]["stream"], "thread": thread})
     full = [*rest, *after]
     less = [*full[:i], {"op": "nothing", "thread": thread}, *full[i + 1 :]]
-    sources = [("X" if o["op"] == "work" else "H", k) for k, o in enumerate(full) if o["op"] in {"work", "host"}]
+    counts = {"work", "host", "signal_value", "collective"}
+    sources = [("X" if queued(o) else "H", k) for k, o in enumerate(full) if o["op"] in counts]
     one, other = Timings(full, blocks), Timings(less, blocks)
     for moment in other.moments:
         op = full[moment[1]]

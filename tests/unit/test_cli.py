@@ -9,9 +9,11 @@ import pytest
 from rich.console import Console
 
 import eventide as et
+from eventide.analysis import NameRow, StreamRow
 from eventide.cli import _calibrate, _demo, _devices, _main, _program, main
 from eventide.cli._demo import DemoResult, Outcome
 from eventide.cli._demo_check import Place, Verdict
+from eventide.cli._demo_record import Recorded
 from eventide.cli._demo_text import conclusions, show_demo
 from eventide.cli._timeline import Span, draw, overlap
 
@@ -54,6 +56,15 @@ def result(events: Outcome, broken: Outcome, **changes) -> DemoResult:
             others="clean: 96 of 96 work items had known accesses",
         ),
         timeline=SPANS,
+        recorded=Recorded(
+            files=("demo.eventide", "demo.pftrace"),
+            work=(NameRow("train", "work", 24, 96_000_000, 96_000_000, 3_000_000, 4_000_000.0, 5_000_000),),
+            streams=(StreamRow("cpu:0", "7 'train'", 24, 96_000_000, 4_000_000, 100_000_000),),
+            sync_count=1,
+            sync_time=90_000_000,
+            things=1234,
+            dropped=0,
+        ),
         seconds=11.96,
     )
     return dataclasses.replace(made, **changes)
@@ -76,6 +87,18 @@ def text(made: DemoResult, width: int, encoding: str = "utf-8") -> str:
 def test_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"eventide {et.__version__}\n"
+
+
+def test_the_demo_tells_what_was_recorded_and_where_it_is():
+    shown = text(result(RIGHT, WRONG), 100)
+    assert "96.0 ms" in shown
+    assert "The host blocked 1 times, 90.0 ms in all. 1,234 things recorded, 0 dropped." in shown
+    assert "Saved as demo.eventide (try: eventide report demo.eventide) and demo.pftrace" in shown
+
+
+def test_a_demo_without_a_folder_for_its_recording_says_so(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert "no/such/folder is no directory to save the recording in" in capsys.readouterr().err
 
 
 def test_without_a_command_the_help_is_shown(capsys):
@@ -132,7 +155,7 @@ def test_ctrl_c_is_code_130(monkeypatch):
 
 @pytest.mark.parametrize(("events", "code"), [(RIGHT, 0), (dataclasses.replace(RIGHT, identical=19), 1)])
 def test_the_demo_is_code_1_only_when_a_run_with_every_wait_went_wrong(events, code, monkeypatch, capsys):
-    monkeypatch.setattr(_demo, "demo", lambda runs, seed, step: result(events, WRONG))
+    monkeypatch.setattr(_demo, "demo", lambda runs, seed, folder, step: result(events, WRONG))
     assert main(["demo", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["outcomes"][1]["identical"] == events.identical
 

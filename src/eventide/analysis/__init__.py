@@ -6,7 +6,9 @@ idle           every gap and its cause                                _idle, _ga
 syncs          every time the host blocked                            _syncs
 memory         the curve, its peak, who held it                       _memory, _memory_blocks
 compiles       what was compiled, how often                           _compile
+samples        where the sampled Python stacks were                    _samples
 critical_path  what the end of the trace was waiting for              _critical_path, _path_*
+lint           what is odd about the recording itself                  _lint, _overlaps
 compare        what explains the difference of two traces             _compare
 View           the trace as arrays; answers about one trace share it  _view, _hosts, _launches, _blocking, _steps
                intervals, and who is innermost on a thread            _intervals, _nesting
@@ -18,8 +20,10 @@ from eventide.analysis._compile import Compile, CompileRow, compiles
 from eventide.analysis._critical_path import KINDS, CriticalPath, PathRow, critical_path
 from eventide.analysis._idle import Idle, Lane, idle
 from eventide.analysis._idle_rows import CAUSES, Gap
+from eventide.analysis._lint import Lint, LintFinding, lint
 from eventide.analysis._memory import DeviceMemory, Holder, Memory, memory
 from eventide.analysis._path_slack import Next
+from eventide.analysis._samples import SampleRow, Samples, samples
 from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._summary import NameRow, StreamRow, Summary, ThreadRow, summary
 from eventide.analysis._syncs import Sync, SyncRow, Syncs, syncs
@@ -40,11 +44,15 @@ __all__ = [
     "Holder",
     "Idle",
     "Lane",
+    "Lint",
+    "LintFinding",
     "Memory",
     "NameRow",
     "Next",
     "Part",
     "PathRow",
+    "SampleRow",
+    "Samples",
     "Step",
     "StepDelta",
     "StreamRow",
@@ -59,7 +67,9 @@ __all__ = [
     "compiles",
     "critical_path",
     "idle",
+    "lint",
     "memory",
+    "samples",
     "steps_of",
     "summary",
     "syncs",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from eventide._native import follow_nodes
 from eventide.analysis._launches import unseen_waits
 from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
 from eventide.analysis._path_slack import Next, next_critical, slack_of
@@ -103,7 +104,7 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
     latest = int(before[work[before].argmax()]) if len(before) else -1
     if lines.main >= 0:
         threads = [thread for thread, line in lines.line_of.items() if line == lines.main]
-        here = np.isin(view.track, threads) & (view.host | view.in_categories("step"))
+        here = np.isin(view.track, threads) & (view.host | view.in_categories("step")) & (view.end > view.start)
         seen = int(view.end[here].max()) if here.any() else int(view.window[0])
         if latest < 0 or seen >= work[latest]:
             return int(lines.ending_at(lines.main, np.array([end]))[0])
@@ -112,23 +113,17 @@ def _last(view: View, graph: Graph, end: int, step: str | None) -> int:
 
 def _walk(graph: Graph, node: int, begin: int) -> Ints:
     """Follow the predecessors until the window's start."""
-    pred, start = graph.pred.data, graph.start.data
-    nodes = []
-    while node >= 0:
-        nodes.append(node)
-        if start[node] <= begin:
-            break
-        node = pred[node]
-    return np.array(nodes, np.int64)
+    nodes = np.empty(len(graph.pred), np.int64)
+    return nodes[: follow_nodes(graph.pred, graph.low, node, begin, nodes)].copy()
 
 
 def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
     """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
+    if len(nodes) == 0:
+        whole, nothing = np.array([begin, end]), np.array([-1])
+        return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing))
     link = graph.link[nodes]
-    low, high = graph.start[nodes], graph.end[nodes]
-    # A synchronization that returned as the work ended gives all its time to the work.
-    inside = (graph.blocked[nodes] > 0) & (link == SYNC)
-    low = np.where(inside, high, low)
+    low, high = graph.low[nodes], graph.end[nodes]
     host = nodes < graph.hosts
     owner = np.where(host, graph.lines.owner[np.minimum(nodes, max(graph.hosts - 1, 0))] if graph.hosts else -1, -1)
     row = np.where(host, owner, graph.rows[np.maximum(nodes - graph.hosts, 0)] if len(graph.rows) else -1)
@@ -140,16 +135,15 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     kind = np.where(host, np.where(link == SYNC, 5, np.where(row >= 0, 4, 6)), 7)
     # The next node (earlier) ends where this one's wait began; the path's own end and start are the window's.
     reach = np.append(high[1:], begin)
-    top = np.append(end, np.minimum(low[:-1], high[1:])) if len(nodes) else np.empty(0, np.int64)
+    top = np.append(end, np.minimum(low[:-1], high[1:]))
     piece_low = np.maximum(low, begin)
     piece_high = np.minimum(high, top)
     gap_low, gap_high = np.maximum(reach, begin), np.maximum(np.minimum(low, piece_high), begin)
     bound = np.append(graph.pred[nodes[:-1]] >= 0, graph.ready[nodes[-1:]] == begin)
     gap_kind = np.where(bound, link, 0)
     gap_kind = np.where(~host & unseen_waits(view)[np.maximum(row, 0)], 0, gap_kind) if view.count else gap_kind
-    tail_low, tail_high = (int(piece_high[0]), end) if len(nodes) else (begin, end)
-    starts = np.concatenate((piece_low, gap_low, [tail_low]))
-    ends = np.concatenate((piece_high, gap_high, [tail_high]))
+    starts = np.concatenate((piece_low, gap_low, piece_high[:1]))
+    ends = np.concatenate((piece_high, gap_high, [end]))
     kinds = np.concatenate((kind, gap_kind, [0]))
     rows = np.concatenate((row, np.where(host, -1, row), [-1]))
     tracks = np.concatenate((track, track, [-1]))
@@ -160,23 +154,29 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
 
 def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
     kind, row, track = what
-    words = [*LINK_WORDS, "unrecorded host", "device"]
-    device = np.array([_DEVICE_WORDS.get(bit, "") for bit in range(5)])
-    text = np.array(words, dtype=object)[kind]
+    words = [*LINK_WORDS, "unrecorded host", *_DEVICE_WORDS.values()]
+    bits = np.array([words.index(_DEVICE_WORDS.get(bit, "compute")) for bit in range(5)])
     own = (kind == 7) & (row >= 0)
-    text[own] = device[view.bits[row[own]]]
-    names = np.array([*view.names, ""], dtype=object)
-    name = np.where(row >= 0, names[np.where(row >= 0, view.name[np.maximum(row, 0)], -1)] if view.count else "", "")
+    kind = kind.copy()
+    kind[own] = bits[view.bits[row[own]]]
+    name = np.where(row >= 0, view.name[np.maximum(row, 0)], len(view.names) - 1) if view.count else row
+    places = [_where(view, each) for each in range(-1, len(view.track_kind))]
     columns = {
         "start": pa.array(start, pa.int64()),
         "duration": pa.array(end - start, pa.int64()),
-        "kind": pa.array(text.tolist(), pa.string()),
+        "kind": _words(kind, words),
         "span": pa.array(row, pa.int64(), mask=row < 0),
         "track": pa.array(track, pa.int64(), mask=track < 0),
-        "name": pa.array(name.tolist(), pa.string()),
-        "where": pa.array([_where(view, each) for each in track.tolist()], pa.string()),
+        "name": _words(name, view.names),
+        "where": _words(track + 1, places),
     }
     return pa.table(columns)
+
+
+def _words(numbers: Ints, words: list[str]) -> pa.Array:
+    if len(numbers) == 0:
+        return pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(words, pa.string()))
 
 
 def _where(view: View, track: int) -> str:

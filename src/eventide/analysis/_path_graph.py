@@ -31,7 +31,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in arrays. `blocked` is 1 for host segments inside a synchronization: the device's time."""
+    """Nodes in arrays. `blocked` is 1 for host segments inside a synchronization: the device's time.
+
+    `low` is where a node's own time begins: its start, but the end of a segment that is blocked.
+    """
 
     lines: Lines
     rows: Ints  # of the device nodes
@@ -41,6 +44,7 @@ class Graph:
     link: Ints  # how the predecessor binds
     ready: Ints  # when it had done its part
     blocked: Ints
+    low: Ints
     edges: list[Edge]
 
     @property
@@ -71,7 +75,8 @@ def graph_of(view: View) -> Graph:
         Edge(SYNC, host[inside], inside, np.where(blocked[inside] > 0, lines.end[inside], lines.start[inside]))
     )
     everywhere = np.concatenate((blocked, np.zeros(len(rows), np.int64)))
-    return Graph(lines, rows, start, end, pred, link, ready, everywhere, edges)
+    low = np.where(everywhere > 0, end, start)
+    return Graph(lines, rows, start, end, pred, link, ready, everywhere, low, edges)
 
 
 def _blocking(view: View) -> tuple[Ints, Ints, Ints]:

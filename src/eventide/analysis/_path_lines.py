@@ -48,7 +48,8 @@ def lines_of(view: View, launches: Launches, cuts: dict[int, Ints]) -> Lines:
     for line, threads in groups.items():
         times, owner = _segments(view, threads)
         points = [np.array(window), times, *(cuts[thread] for thread in threads if thread in cuts)]
-        edges = np.unique(np.clip(np.concatenate(points), *window))
+        edges = np.sort(np.clip(np.concatenate(points), *window))
+        edges = edges[np.append(True, edges[1:] > edges[:-1])]
         edges = edges if len(edges) > 1 else np.array(window)
         place = np.searchsorted(times, edges[:-1], side="right") - 1
         inside = (place >= 0) & (place < len(owner))

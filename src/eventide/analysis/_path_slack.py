@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eventide._native import relax_edges
 from eventide.analysis._path_graph import Graph
 from eventide.analysis._view import Ints, View
 
@@ -41,17 +42,11 @@ def slack_of(view: View, graph: Graph) -> Ints:
     real = source >= 0
     source, target, time, link = source[real], target[real], time[real], link[real]
     room = np.where((graph.pred[target] == source) & (graph.link[target] == link), 0, graph.start[target] - time)
-    order = np.argsort(-ends[target], kind="stable")
-    order = order[np.argsort(-ends[source[order]], kind="stable")]
-    values = slack.tolist()
-    for one, other, gap in zip(
-        source[order].tolist(), target[order].tolist(), np.maximum(room, 0)[order].tolist(), strict=True
-    ):
-        reach = gap + values[other]
-        values[one] = min(values[one], reach)
+    order = np.lexsort((-ends[target], -ends[source]))  # a segment that ends with the work inside it comes before it
+    relax_edges(source[order], target[order], np.maximum(room, 0)[order], slack)
     found = np.full(view.count, -1, np.int64)
     if count > graph.hosts:
-        found[graph.rows] = np.array(values[graph.hosts :], np.int64)
+        found[graph.rows] = slack[graph.hosts :]
     return found
 
 

@@ -59,14 +59,16 @@ def check_script(command: Sequence[str], options: Options) -> Checked:
 
 def check_file(path: Path, options: Options) -> Checked:
     """A trace, or a program as data."""
-    from eventide.sanitizer import check_program_findings
+    from eventide.sanitizer import check_program_findings, check_trace
+    from eventide.store import open_trace
 
     program = _program_in(path)
     if program is not None:
         found = check_program_findings(program, predict=options.predict)
         works = sum(step.get("op") == "work" for step in program.get("ops", program.get("steps", ())))
         return Checked(judge(found, Coverage(works, works), options.rules))
-    raise UsageValueError(f"{path} is neither a Python script nor a program as JSON")
+    findings = check_trace(open_trace(path), predict=options.predict, leaks=options.leaks, rules=options.rules)
+    return Checked(findings)
 
 
 def _program_in(path: Path) -> dict[str, Any] | None:

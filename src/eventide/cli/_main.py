@@ -17,8 +17,10 @@ from eventide.cli import (
     _command_conformance,
     _command_demo,
     _command_devices,
+    _command_lint,
     _command_recover,
     _command_report,
+    _command_run,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -26,10 +28,12 @@ from eventide.errors import EventideError
 COMMANDS = (
     _command_demo,
     _command_report,
+    _command_run,
     _command_check,
     _command_devices,
     _command_conformance,
     _command_answers,
+    _command_lint,
     _command_recover,
 )
 

@@ -21,6 +21,13 @@ def stdout() -> Console:
     return Console(highlight=False)
 
 
+def stderr() -> Console:
+    """Console for what stands beside a program's own output; 100 columns where no terminal says how wide."""
+    console = Console(stderr=True, highlight=False)
+    wide = console.is_terminal or "COLUMNS" in os.environ
+    return console if wide else Console(stderr=True, highlight=False, width=100)
+
+
 @contextmanager
 def progress(total: int) -> Iterator[Step]:
     """Show a bar on stderr while the body runs, if a person is looking."""

@@ -7,6 +7,7 @@ Suppression                               what not to tell, and why          _su
 findings_to_json, findings_to_sarif       for other programs                 _json, _sarif
 lines, plain_text                         for people                         _text, _words
 check_program, check_program_findings     the verdict of a program as data   _check, _program, _queues
+check_trace                               on a stored trace                  _offline
 """
 
 from eventide.sanitizer._check import check_program, check_program_findings, verdict
@@ -14,6 +15,7 @@ from eventide.sanitizer._finding import KINDS, Access, Finding, Fix
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
 from eventide.sanitizer._json import finding_from_json, findings_to_json
 from eventide.sanitizer._live import sanitize
+from eventide.sanitizer._offline import check_trace
 from eventide.sanitizer._sarif import findings_to_sarif
 from eventide.sanitizer._suppress import Suppression
 from eventide.sanitizer._suppress import load as load_suppressions
@@ -31,6 +33,7 @@ __all__ = [
     "Suppression",
     "check_program",
     "check_program_findings",
+    "check_trace",
     "finding_from_json",
     "findings_to_json",
     "findings_to_sarif",

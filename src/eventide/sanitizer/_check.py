@@ -10,7 +10,7 @@ from typing import Any
 from eventide._native import Sanitizer
 from eventide.sanitizer._finding import Access, Finding, finding_from_native
 from eventide.sanitizer._program import Program, Step, parse
-from eventide.sanitizer._queues import Agent, Queues
+from eventide.sanitizer._queues import COUNTED, Agent, Queues
 
 # The worst first: a program that hangs never comes to the rest, memory with two owners is worse than a wrong order, and
 # what is only wasteful comes last. Never "ok" while there is a finding.
@@ -182,10 +182,8 @@ class _Checker:
         """What is over whichever of several signals comes first: how much of each agent the wait cannot do without."""
         works: Counter[Agent] = Counter()
         for step in self.program.steps:
-            if step.op in {"work", "host"}:
-                works[
-                    "stream" if step.op == "work" else "thread", step.stream if step.op == "work" else step.thread
-                ] += 1
+            if step.op in COUNTED:
+                works["stream" if step.queued else "thread", step.stream if step.queued else step.thread] += 1
         if wait.value <= 0:
             return {}
         sure = {}

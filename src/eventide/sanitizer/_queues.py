@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from eventide.sanitizer._program import Program, Step
 
 Agent = tuple[str, Hashable]  # ("stream", 1), ("thread", 0)
+COUNTED = {"work", "host", "signal_value", "collective"}  # what the engine's clocks count
 
 
 class Queues:
@@ -102,7 +103,7 @@ class Queues:
     def _finish(self, agent: Agent, step: Step) -> None:
         self._heads[agent] += 1
         self.ran.add(step.number)
-        if step.op in {"work", "host"}:
+        if step.op in COUNTED:
             self._done[agent] += 1
 
     def _ready(self, agent: Agent) -> tuple[Step, Agent] | None:
@@ -117,10 +118,10 @@ class Queues:
     def _movable(self, agent: Agent, step: Step) -> bool:
         if agent[0] == "stream" and (step.number not in self._submitted or not self._at_head(step)):
             return False
-        if self._stop and self._stop[0] == agent and step.op in {"work", "host"} and self._done[agent] >= self._stop[1]:
-            return False
         if step.op == "collective":
             return self._all_there(step)
+        if self._stopped(agent, step):
+            return False
         if step.op == "wait_value" and step.value > 0 and not any(s.number in self.ran for s in self.signals(step)):
             return False
         return self._free_to_go(step)
@@ -132,7 +133,18 @@ class Queues:
         together = self._meets[step.number]
         if len(together) < len(self._ranks[step.group]):
             return False
-        return all(s.number in self._submitted and self._at_head(s) and self._free_to_go(s) for s in together)
+        return all(
+            s.number in self._submitted
+            and self._at_head(s)
+            and self._free_to_go(s)
+            and not self._stopped(("stream", s.stream), s)
+            for s in together
+        )
+
+    def _stopped(self, agent: Agent, step: Step) -> bool:
+        return self._stop is not None and (
+            self._stop[0] == agent and step.op in COUNTED and self._done[agent] >= self._stop[1]
+        )
 
     def _at_head(self, step: Step) -> bool:
         queue, head = self._queues["stream", step.stream], self._heads["stream", step.stream]

@@ -1,5 +1,11 @@
 """What was recorded, and the files it lives in.
 
+_schema   the columns of a trace          _trace    Trace: the tables
+_open     the reader for a file           _save     the writer for a name
+_check    does a trace hold together      _sql      SQL over the tables
+_parquet  writes and reads Parquet        _columns  tables as the native encoders take them
+_pftrace  writes Perfetto's protobuf      _pftrace_reader  reads it, whoever wrote it
+_chrome   writes Chrome JSON              _kineto   reads it, whoever wrote it
 _span     span, instant, counter          _recorder  Recorder: from what happens to a .eventide file and its Trace
 _schema   the columns of a trace          _trace     Trace: the tables
 _open     the reader for a file           _save      the writer for a name

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -127,7 +128,11 @@ def _series_names(series: list[tuple[int, str]], layout: Layout) -> list[str]:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False, default=str).encode()
+    # Perfetto shows escapes of code points as they are written, so there are as few as possible.
+    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
+    # Perfetto takes a quote behind two backslashes for one that is escaped.
+    text = re.sub(r'(\\\\(?="))|\\.', lambda found: r"\u005c" if found[1] else found[0], text)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _finite(value: Any) -> Any:

@@ -31,6 +31,13 @@ from eventide.store._kineto_tracks import Tracks, find_tracks
 from eventide.store._trace import Trace
 
 MAX_VALUE = 128 << 20  # bytes of one event
+_TRACK_COLUMNS = (
+    ("spans", "track"),
+    ("instants", "track"),
+    ("counters", "track"),
+    ("edges", "from_track"),
+    ("edges", "to_track"),
+)
 
 
 def read(path: str | os.PathLike[str], *, inflate_limit: float | None = 200.0, max_event: int = MAX_VALUE) -> Trace:
@@ -76,50 +83,48 @@ def _refuse(how: str, account: dict[str, Any], file: Path, broken: str) -> None:
 def _build(columns: dict[str, Any], account: dict[str, Any], how: str, broken: str) -> Trace:
     about = metadata.read_about(account["metadata"])
     strings = Strings(columns["string_ends"], columns["string_bytes"])
-    spans = columns["spans"]
     for table, column in (("spans", "start"), ("instants", "time"), ("counters", "time"), ("flows", "time")):
         columns[table][column] += about.base
     tracks = find_tracks(columns, strings, about.devices)
-    on_device = np.array([row.device is not None for row in tracks.rows] or [False])[spans["track"]]
-    category = categorize(spans["category"], spans["name"], strings, on_device)
-    rows = Rows(
-        spans["track"],
-        spans["start"],
-        spans["duration"],
-        _filled(spans, "correlation"),
-        _filled(spans, "stream"),
-        category,
-        on_device,
-    )
+    rows = _rows(columns["spans"], strings, tracks)
     edges = Edges()
     find_callers(rows)
     add_launches(edges, rows)
     loose = add_flows(edges, rows, columns["flows"], strings)
+    if own_ends := loose.pop(metadata.OWN_ENDS, 0):
+        account["ignored"][metadata.OWN_ENDS] = own_ends
     loose |= add_waits(edges, rows, tracks, columns["waits"])
-    counters = _counters(columns, tracks, strings)
     tables = {
-        "spans": _spans(spans, strings, category, rows),
-        "instants": _instants(columns["instants"], strings, tracks),
-        "counters": counters,
+        "spans": _spans(columns["spans"], strings, rows),
+        "instants": _instants(columns["instants"], strings),
+        "counters": _counters(columns, tracks, strings),
         "edges": _edges(edges),
     }
-    stacks, stack_of_text = read_stacks(spans["call_stack"], strings)
-    tables["spans"]["stack"] = integers(stack_of_text, len(spans["start"]), -1)
-    numbers = tracks.compact(_used(tables, len(tracks.rows)))
-    for table, column in (
-        ("spans", "track"),
-        ("instants", "track"),
-        ("counters", "track"),
-        ("edges", "from_track"),
-        ("edges", "to_track"),
-    ):
-        tables[table][column] = numbers[tables[table][column]]
-    tables["tracks"] = tracks.columns(about.rank)
-    tables["stacks"] = {"frames": stacks}
+    stacks, stack_of_text = read_stacks(columns["spans"]["call_stack"], strings)
+    tables["spans"]["stack"] = integers(stack_of_text, len(rows.start), -1)
+    _number_tracks(tables, tracks)
+    tables |= {"tracks": tracks.columns(about.rank), "stacks": {"frames": stacks}}
     recorded = {name: len(next(iter(table.values()))) for name, table in tables.items()}
     trace = Trace(tables, metadata.describe(about, account, how, {"recorded": recorded, "untied": loose}, broken))
     own = about.rest.get("eventide")
     return restore(trace, own) if is_own(own) else trace
+
+
+def _rows(spans: dict[str, Any], strings: Strings, tracks: Tracks) -> Rows:
+    on_device = np.array([row.device is not None for row in tracks.rows] or [False])[spans["track"]]
+    category = categorize(spans["category"], spans["name"], strings, on_device)
+    ids = (_filled(spans, "correlation"), _filled(spans, "stream"))
+    return Rows(spans["track"], spans["start"], spans["duration"], *ids, category, on_device)
+
+
+def _number_tracks(tables: dict[str, Any], tracks: Tracks) -> None:
+    """Leave out the tracks that nothing is on."""
+    used = np.zeros(len(tracks.rows), np.bool_)
+    for table, column in _TRACK_COLUMNS:
+        used[tables[table][column]] = True
+    numbers = tracks.compact(used)
+    for table, column in _TRACK_COLUMNS:
+        tables[table][column] = numbers[tables[table][column]]
 
 
 def _filled(spans: dict[str, Any], name: str) -> Ints:
@@ -127,17 +132,17 @@ def _filled(spans: dict[str, Any], name: str) -> Ints:
     return values if len(values) else np.full(len(spans["start"]), NONE)
 
 
-def _spans(spans: dict[str, Any], strings: Strings, category: Any, rows: Rows) -> dict[str, Any]:
+def _spans(spans: dict[str, Any], strings: Strings, rows: Rows) -> dict[str, Any]:
     count = len(spans["start"])
     return {
         "track": spans["track"],
         "name": strings.dictionary(spans["name"]),
-        "category": words(category, WORDS),
+        "category": words(rows.category, WORDS),
         "start": pa.array(spans["start"]),
         "duration": integers(spans["duration"], count),
         "submit": integers(rows.submit, count),
         "cpu": integers(spans["cpu"], count),
-        "work": _steps(spans["name"], category, strings),
+        "work": _steps(spans["name"], rows.category, strings),
         "correlation": integers(spans["correlation"], count),
         "args": texts(spans["args"]),
     }
@@ -154,9 +159,9 @@ def _steps(names: Ids, category: Any, strings: Strings) -> pa.Array:
     return integers(values, len(names))
 
 
-def _instants(instants: dict[str, Any], strings: Strings, tracks: Tracks) -> dict[str, Any]:
-    on_device = np.array([row.device is not None for row in tracks.rows] or [False])[instants["track"]]
-    category = categorize(instants["category"], instants["name"], strings, on_device & False)
+def _instants(instants: dict[str, Any], strings: Strings) -> dict[str, Any]:
+    nowhere = np.zeros(len(instants["time"]), np.bool_)  # an instant is no work, wherever it is
+    category = categorize(instants["category"], instants["name"], strings, nowhere)
     return {
         "track": instants["track"],
         "name": strings.dictionary(instants["name"]),
@@ -193,16 +198,3 @@ def _edges(edges: Edges) -> dict[str, Any]:
     for name in COLUMNS[2:3] + COLUMNS[5:]:
         columns[name] = integers(columns[name], rows)
     return {"kind": words(edges.kinds(), KINDS), **columns}
-
-
-def _used(tables: dict[str, Any], count: int) -> Any:
-    used = np.zeros(count, np.bool_)
-    for table, column in (
-        ("spans", "track"),
-        ("instants", "track"),
-        ("counters", "track"),
-        ("edges", "from_track"),
-        ("edges", "to_track"),
-    ):
-        used[tables[table][column]] = True
-    return used

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from eventide._native import enclosing_spans
 from eventide.store._kineto_columns import NONE, Ints, Mask, Strings
 from eventide.store._kineto_edges import KINDS, WORK, Edges, Rows
+from eventide.store._kineto_metadata import OWN_ENDS
 
 # What Kineto and its predecessor call the arrow from a launch to the work.
 _LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda"}
@@ -29,15 +31,20 @@ def add_flows(edges: Edges, rows: Rows, flows: dict[str, Any], strings: Strings)
     before = np.concatenate([[-1], np.maximum.accumulate(np.where(sends, positions, -1))[:-1]])
     begin = np.maximum.accumulate(np.where(fresh, positions, 0))
     tied = (phase != ord("s")) & (before >= begin)
+    spans = enclosing_spans(rows.track, rows.start, rows.duration, flows["track"], flows["time"], flows["enclosing"])
+    kinds = _kinds(flows, strings)
+    loose = order[(phase != ord("s")) & ~tied]
+    own = kinds[loose] == KINDS.index("launch")
+    own[own] = (spans[loose[own]] >= 0) & ~rows.on_device[spans[loose[own]]]
     counts = {
-        "flow ends without a start": int(((phase != ord("s")) & ~tied).sum()),
+        OWN_ENDS: int(own.sum()),
+        "flow ends without a start": len(loose) - int(own.sum()),
         "flow starts without an end": int((sends & np.concatenate([fresh[1:], [True]])).sum()),
     }
-    spans = enclosing_spans(rows.track, rows.start, rows.duration, flows["track"], flows["time"], flows["enclosing"])
     ties = _Ties(flows, order[before[tied]], order[tied], spans)
     counts["flow starts outside every slice"] = int((ties.from_span < 0).sum())
     counts["flow ends outside every slice"] = int((ties.to_span < 0).sum())
-    _add(edges, rows, ties, strings)
+    _add(edges, rows, ties, kinds[ties.to])
     return {what: count for what, count in counts.items() if count}
 
 
@@ -80,16 +87,20 @@ def _by_flow(flows: dict[str, Any]) -> tuple[Ints, Ints]:
     return order, group[order]
 
 
-def _add(edges: Edges, rows: Rows, ties: _Ties, strings: Strings) -> None:
-    flows = ties.flows
-    kinds = np.full(len(strings), KINDS.index("flow"), np.int8)
+def _kinds(flows: dict[str, Any], strings: Strings) -> npt.NDArray[np.int8]:
+    """What each flow event is about, as a number of KINDS: its category says so, or its name."""
+    table = np.full(len(strings), KINDS.index("flow"), np.int8)
     for column in (flows["category"], flows["name"]):
         for number, text in strings.used(column).items():
             if text in _LAUNCHES:
-                kinds[number] = KINDS.index("launch")
+                table[number] = KINDS.index("launch")
             elif text in _FORWARD:
-                kinds[number] = KINDS.index("fwdbwd")
-    kind = np.minimum(kinds[flows["category"][ties.to]], kinds[flows["name"][ties.to]])
+                table[number] = KINDS.index("fwdbwd")
+    kinds: npt.NDArray[np.int8] = np.minimum(table[flows["category"]], table[flows["name"]])
+    return kinds
+
+
+def _add(edges: Edges, rows: Rows, ties: _Ties, kind: npt.NDArray[np.int8]) -> None:
     for word in ("launch", "fwdbwd", "flow"):
         chosen = ties.only(kind == KINDS.index(word))
         if word == "launch":  # to work alone, and once

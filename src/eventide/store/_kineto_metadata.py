@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MAX_TIME = 2**61  # ns, as in the core
+# What is left out because a Trace has no place for it, and nothing is missed: Kineto ends an arrow on each call that
+# could have launched something, whether or not one began there.
+OWN_ENDS = "arrow that ends on its own call"
+HARMLESS = {"object", "sample", "memory dump", "clock sync", "context", "link", OWN_ENDS}
 
 
 @dataclass
@@ -98,11 +102,7 @@ def remarks(account: dict[str, Any]) -> list[str]:
         found.append(f"{account['oversized']} members beside the events are over 16 MiB and were left out")
     if account["event_arrays"] > 1:
         found.append(f"traceEvents stands in the file {account['event_arrays']} times; all were read")
-    strange = {
-        why: count
-        for why, count in account["ignored"].items()
-        if why not in {"object", "sample", "memory dump", "clock sync", "context", "link"}
-    }
+    strange = {why: count for why, count in account["ignored"].items() if why not in HARMLESS}
     if strange:
         listed = ", ".join(f"{count:,} ({why})" for why, count in strange.items())
         found.append(f"events were left out: {listed}")

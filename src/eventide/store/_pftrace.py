@@ -58,7 +58,9 @@ def write(trace: Trace, path: Path) -> None:
         "places": texts(pa.array(stack_texts(trace.stacks), pa.string())),
     }
     base = min(time_range(trace)[0] or 0, 0)
-    about = {"version": VERSION, "base": base, "series": series, "metadata": trace.metadata}
+    about: dict[str, Any] = {"version": VERSION, "base": base, "metadata": trace.metadata}
+    about |= {"lanes": lanes.track().tolist(), "series": series}
+    about["rows"] = {name: trace.tables[name].num_rows for name in ("spans", "instants", "counters")}
     first_track = _first_uuid(about)
     about["first_track"] = first_track
     tables = {"spans": spans, "instants": instants, "counters": counters, "edges": edge_columns(trace)}

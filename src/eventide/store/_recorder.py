@@ -90,7 +90,7 @@ class Recorder:
         self._outer = Path(outer) if outer else None
         if self._outer is None:
             _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
-            atexit.register(self._at_exit)
+            atexit.register(self.close)
         self._path, self._pid = path, os.getpid()
         return self
 
@@ -115,7 +115,7 @@ class Recorder:
             window = {"window": [self._began, _native.now_ns()]}
             _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
-            atexit.unregister(self._at_exit)
+            atexit.unregister(self.close)
             _native.recorder_stop()
         return path
 
@@ -128,8 +128,8 @@ class Recorder:
         _native.copy_trace(str(self._outer or self._path), str(target), json.dumps(note))
         return target
 
-    def _at_exit(self) -> None:
-        """The program ended first: the file is closed, and read by whoever opens it."""
+    def close(self) -> None:
+        """End the recording and leave its file to whoever opens it; nothing happens if it has ended. Also at exit."""
         if self.recording:
             path = self._end()
             if self._given is None:

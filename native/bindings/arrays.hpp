@@ -1,0 +1,18 @@
+// Vectors of the core as numpy arrays that own them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <vector>
+
+namespace eventide::python {
+
+template <class T>
+nanobind::object array(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
+}
+
+}  // namespace eventide::python

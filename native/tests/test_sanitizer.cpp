@@ -1,0 +1,240 @@
+// The sanitizer's engine: what is ordered, what is told, and that memory does not grow with the length of a program.
+// Verdicts of whole programs are tested from Python, against an oracle that tries every timing.
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "error.hpp"
+#include "sanitizer.hpp"
+#include "sanitizer_clock.hpp"
+#include "sanitizer_shadow.hpp"
+
+using namespace eventide::sanitizer;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int many = 300'000;
+#else
+constexpr int many = 10'000'000;
+#endif
+
+constexpr Range x{0x1000, 64};
+const std::vector<Range> none, all_x{x};
+
+void write(Engine& e, uint64_t stream, std::vector<Range> ranges, At at = {}) {
+    e.submit(at, stream, none, ranges, true);
+}
+
+void read(Engine& e, uint64_t stream, std::vector<Range> ranges, At at = {}) {
+    e.submit(at, stream, ranges, none, true);
+}
+
+std::vector<Kind> kinds(Engine& e) {
+    std::vector<Kind> out;
+    for (const Finding& f : e.findings()) out.push_back(f.kind);
+    return out;
+}
+
+size_t resident() {
+    std::ifstream in("/proc/self/statm");
+    size_t total = 0, pages = 0;
+    in >> total >> pages;
+    return pages * size_t(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST(clocks_are_shared_until_one_learns_something) {
+    Clock a;
+    CHECK(a.raise(3, 5) && !a.raise(3, 4) && a[3] == 5 && a[2] == 0 && a[99] == 0);
+    Clock b = a;
+    CHECK(b.shares(a));
+    CHECK(!b.join(a, 0) && b.shares(a));
+    CHECK(b.raise(1, 1) && !b.shares(a) && a[1] == 0);
+    CHECK(a.join(b, 0) && a[1] == 1 && a[3] == 5);
+    Clock c;
+    CHECK(c.raise(1, 9));
+    CHECK(!a.join(c, 1) && a[1] == 1);  // news of its own place are none
+    CHECK(c.join(c, 0) == false);
+}
+
+TEST(strided_views_meet_exactly_where_their_strides_match) {
+    const auto view = [](uint32_t phase, uint32_t run, uint32_t stride) {
+        Entry e;
+        e.stride = stride;
+        e.run = run;
+        e.phase = phase;
+        return e;
+    };
+    const Entry dense;
+    CHECK(overlap(dense, dense, 0, 8) == Overlap::certain);
+    CHECK(overlap(view(0, 4, 16), view(4, 4, 16), 0, 64) == Overlap::no);
+    CHECK(overlap(view(0, 5, 16), view(4, 4, 16), 0, 64) == Overlap::certain);
+    CHECK(overlap(view(12, 8, 16), view(0, 4, 16), 0, 64) == Overlap::certain);  // it runs over the end of a period
+    CHECK(overlap(view(12, 4, 16), view(0, 4, 16), 0, 64) == Overlap::no);
+    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 96) == Overlap::possible);
+    CHECK(overlap(view(0, 4, 16), dense, 4, 16) == Overlap::no);
+    CHECK(overlap(view(0, 4, 16), dense, 4, 17) == Overlap::certain);
+    Entry perhaps;
+    perhaps.possible = true;
+    CHECK(overlap(perhaps, dense, 0, 8) == Overlap::possible);
+}
+
+TEST(two_halves_of_every_row_do_not_race_and_two_overlapping_ones_do) {
+    Engine e;
+    write(e, 1, {{0x1000, 1024, 32, 64}});
+    write(e, 2, {{0x1020, 992, 32, 64}});
+    CHECK(e.findings().empty());
+    read(e, 3, {{0x1010, 1000, 32, 64}});  // 16 bytes of each half
+    CHECK(e.findings().size() == 2 && e.findings()[0].certain && e.findings()[1].certain);
+    read(e, 4, {{0x1000, 1024, 8, 24}});
+    CHECK(e.findings().size() == 4 && !e.findings()[2].certain && !e.findings()[3].certain);
+}
+
+TEST(a_race_in_a_loop_is_one_finding_with_a_count) {
+    Engine e;
+    for (int i = 0; i < 1000; ++i) {
+        write(e, 1, {x}, {.stack = 7, .work = uint64_t(2 * i), .name = "produce"});
+        e.record({}, 1, newest, 1);
+        read(e, 2, {x}, {.stack = 8, .work = uint64_t(2 * i + 1), .name = "consume"});
+        e.record({}, 2, newest, 2);
+        e.wait({.stack = 9}, 2, newest, 1);
+    }
+    e.finish({}, true);
+    CHECK(e.findings().size() == 1);
+    const Finding& f = e.findings()[0];
+    CHECK(f.kind == Kind::race && f.certain && f.count == 1000);
+    CHECK(f.first.name == "produce" && f.first.write && f.first.stream == 1 && f.first.stack == 7);
+    CHECK(f.second.name == "consume" && !f.second.write && f.second.stream == 2 && f.second.work == 1);
+    CHECK(f.first.address == x.address && f.first.bytes == 64);
+    CHECK(f.fix.what == Fix::Do::wait && f.fix.recorded && f.fix.event == 1 && f.fix.version == 1);
+}
+
+TEST(a_race_over_several_ranges_happened_once) {
+    Engine e;
+    write(e, 1, {{0x1000, 16}, {0x1010, 16}, {0x1020, 16}}, {.work = 1});
+    read(e, 2, {{0x1008, 32}}, {.work = 2});
+    CHECK(e.findings().size() == 1 && e.findings()[0].count == 1);
+    CHECK(e.findings()[0].second.address == 0x1008 && e.findings()[0].second.bytes == 32);
+    CHECK(e.findings()[0].first.address == 0x1008 && e.findings()[0].first.bytes == 32);
+}
+
+TEST(a_wait_is_redundant_only_if_every_run_of_that_line_is) {
+    Engine e;
+    for (int i = 0; i < 10; ++i) {
+        e.record({}, 1, newest, 1);
+        e.wait({.stack = 5}, 1, newest, 2);  // the first time there is nothing to wait for
+        e.wait({.stack = 6}, 1, newest, 2);  // never needed
+        read(e, 2, {x});
+        e.record({}, 2, newest, 2);
+        e.wait({.stack = 7}, 2, newest, 1);
+        write(e, 1, {x});
+    }
+    e.finish({}, false);
+    CHECK(e.findings().size() == 1);
+    CHECK(e.findings()[0].kind == Kind::redundant_wait && e.findings()[0].second.stack == 6);
+    CHECK(e.findings()[0].count == 10);
+}
+
+TEST(hand_over_orders_threads_and_prediction_does_without) {
+    for (const bool predict : {false, true}) {
+        Engine e({.predict = predict});
+        e.host_access({.thread = 1, .work = 1}, none, all_x);
+        e.host_signal({.thread = 1}, 77);
+        e.host_wait({.thread = 2}, 77);
+        e.host_access({.thread = 2, .work = 2}, none, all_x);
+        CHECK(e.findings().size() == (predict ? 1 : 0));
+        if (predict) CHECK(!e.findings()[0].certain && e.findings()[0].fix.what == Fix::Do::hand_over);
+        e.host_access({.thread = 3, .work = 3}, all_x, none);
+        CHECK(e.findings().size() == (predict ? 3 : 1) && e.findings().back().certain);
+    }
+}
+
+TEST(a_synchronization_waits_for_what_was_there_when_it_began) {
+    Engine e;
+    write(e, 1, {x}, {.thread = 1});
+    e.mark_stream(5, 1, 2);
+    write(e, 1, {{0x2000, 64}}, {.thread = 1});
+    e.synchronize_marked({.thread = 2}, 5);
+    e.host_access({.thread = 2}, all_x, none);
+    CHECK(e.findings().empty());
+    const std::vector<Range> later{{0x2000, 64}};
+    e.host_access({.thread = 2}, later, none);
+    CHECK(kinds(e) == std::vector{Kind::race} && e.findings()[0].fix.what == Fix::Do::synchronize);
+}
+
+TEST(a_future_tells_of_its_work_and_of_all_before_it) {
+    Engine e;
+    for (uint64_t i = 0; i < 6000; ++i) write(e, 1, {{0x10000 + i * 64, 64}}, {.work = i + 1});
+    e.synchronize_work({.thread = 0}, 1, 5000);
+    const std::vector<Range> last{{0x10000 + 4999 * 64, 64}}, next{{0x10000 + 5000 * 64, 64}}, first{{0x10000, 64}};
+    e.host_access({}, first, none);
+    e.host_access({}, last, none);
+    CHECK(e.findings().empty());
+    e.host_access({}, next, none);
+    CHECK(e.findings().size() == 1);
+}
+
+TEST(the_last_reference_frees_without_a_question) {
+    Engine e;
+    for (const bool idle : {true, false}) {
+        e.allocate({.name = "buffer"}, x.address, x.bytes);
+        write(e, 1, {x});
+        e.free({}, x.address, no_stream, idle);
+        CHECK(e.findings().size() == (idle ? 0 : 1));
+    }
+    CHECK(e.findings()[0].kind == Kind::missing_record_stream && e.findings()[0].buffer_name == "buffer");
+    CHECK(e.findings()[0].fix.what == Fix::Do::record_stream && e.findings()[0].fix.stream == 1);
+    e.free({}, 0xdead);  // never heard of
+    CHECK(e.findings().size() == 1);
+}
+
+TEST(a_deleted_stream_gives_its_place_to_the_next) {
+    Engine e;
+    for (uint64_t s = 1; s <= 10'000; ++s) {
+        e.create_stream(s);
+        write(e, s, {x});
+        e.delete_stream({}, s);
+    }
+    CHECK(e.findings().empty() && e.coverage().streams == 0);
+}
+
+TEST(names_that_nobody_needs_are_forgotten) {
+    Engine e;
+    const size_t before = resident();
+    for (int i = 0; i < many / 10; ++i) {
+        const std::string name = "a work with a name of its own, number " + std::to_string(i);
+        write(e, 1, {x}, {.name = name});
+    }
+    CHECK(resident() < before + (64u << 20));
+    write(e, 2, {x}, {.name = "other"});
+    CHECK(e.findings()[0].first.name == "a work with a name of its own, number " + std::to_string(many / 10 - 1));
+}
+
+TEST(memory_is_bounded_by_what_lives_not_by_the_length_of_the_program) {
+    Engine e({.max_freed = 4096});
+    const std::vector<Range> inputs{{0x9000, 4096}};
+    const size_t before = resident();
+    for (int i = 0; i < many; ++i) {  // four streams in a ring, a new address for every work, nothing synchronized
+        const uint64_t stream = 1 + uint64_t(i) % 4, address = 0x100000 + uint64_t(i) * 256;
+        const std::vector<Range> mine{{address, 256}};
+        e.allocate({.work = uint64_t(i)}, address, 256, stream);
+        e.submit({.stack = 3, .work = uint64_t(i), .name = "step"}, stream, inputs, mine, true);
+        e.free({}, address, stream);
+        if (i % 16 == 0) {
+            e.record({}, 100 + stream, newest, stream);
+            e.wait({.stack = 4}, 100 + stream, newest, 1 + stream % 4);
+        }
+    }
+    CHECK(e.findings().empty());
+    CHECK(e.coverage().works == uint64_t(many) && e.coverage().known == uint64_t(many));
+    CHECK(e.coverage().ranges <= 4096 + 2);
+    CHECK(e.coverage().forgotten == uint64_t(many) - 4096);
+    CHECK(resident() < before + (32u << 20));
+}
+
+MAIN

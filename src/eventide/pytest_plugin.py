@@ -1,0 +1,138 @@
+"""For tests of device code: no findings of the sanitizer, and budgets for synchronizations, memory and idle time.
+
+    @pytest.mark.eventide_no_findings                 the sanitizer watches the test; findings fail it
+    @pytest.mark.eventide_budget(max_syncs=3)         also max_peak_bytes and max_idle_pct
+    def test_step(eventide_findings): ...             the findings so far, as a list
+    pytest --eventide-sanitize                        every test under the sanitizer
+
+pytest loads it by its entry point. What a test does not ask for costs it nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, overload
+
+import pytest
+
+if TYPE_CHECKING:
+    from eventide.sanitizer import Finding, Findings, sanitize
+    from eventide.testing import Budget
+
+NO_FINDINGS = "eventide_no_findings"
+BUDGET = "eventide_budget"
+LIMITS = ("max_syncs", "max_peak_bytes", "max_idle_pct")
+OPTIONS = ("predict", "suppress", "leaks", "allow_unchecked")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--eventide-sanitize``"""
+    group = parser.getgroup("eventide")
+    group.addoption(
+        "--eventide-sanitize", action="store_true", help="run every test under eventide's sanitizer; findings fail it"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    config.addinivalue_line(
+        "markers",
+        f"{NO_FINDINGS}(predict=False, suppress=None, leaks=False, allow_unchecked=False): "
+        "fail if eventide's sanitizer finds something, or could not see anything",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{BUDGET}(max_syncs=None, max_peak_bytes=None, max_idle_pct=None): "
+        "fail if the test blocks the host more often, allocates more or leaves streams idle longer",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Watch what was asked for; complain only about a test that passed."""
+    mark = item.get_closest_marker(NO_FINDINGS)
+    budget = item.get_closest_marker(BUDGET)
+    everything = item.config.getoption("--eventide-sanitize")
+    if mark is None and budget is None and not everything:
+        return (yield)
+    with ExitStack() as watching:
+        measured = watching.enter_context(_budget(budget)) if budget is not None else None
+        options = _keywords(mark, OPTIONS) if mark is not None else {"allow_unchecked": True}
+        unchecked = options.pop("allow_unchecked", False)
+        findings = watching.enter_context(_sanitizer(options)) if mark is not None or everything else None
+        result = yield
+    problems = [] if findings is None else _complaints(findings, unchecked)
+    if measured is not None and budget is not None:
+        problems += measured.complaints(**_keywords(budget, LIMITS))
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+    return result
+
+
+def _complaints(findings: Findings, unchecked: bool) -> list[str]:
+    if findings:
+        return [str(findings)]
+    if findings.verdict == "not checkable" and not unchecked:
+        return [f"eventide_no_findings: {findings.summary}"]
+    return []
+
+
+def _sanitizer(options: dict[str, Any]) -> sanitize:
+    from eventide.sanitizer import sanitize
+
+    return sanitize(**options)
+
+
+def _budget(mark: pytest.Mark) -> Budget:
+    from eventide.testing import Budget
+
+    limits = _keywords(mark, LIMITS)
+    if not limits:
+        raise pytest.UsageError(f"{BUDGET} needs one of {', '.join(LIMITS)}")
+    return Budget()
+
+
+def _keywords(mark: pytest.Mark, known: Sequence[str]) -> dict[str, Any]:
+    unknown = sorted(set(mark.kwargs) - set(known))
+    if mark.args or unknown:
+        given = repr(mark.args[0]) if mark.args else f"{unknown[0]}="
+        raise pytest.UsageError(f"the marker {mark.name} takes {', '.join(f'{name}=' for name in known)}; got {given}")
+    return dict(mark.kwargs)
+
+
+class RunningFindings(Sequence["Finding"]):
+    """The findings so far, looked up anew each time somebody looks."""
+
+    def __init__(self, watching: sanitize) -> None:
+        self._watching = watching
+
+    @property
+    def findings(self) -> Findings:
+        """All of it: verdict, coverage, summary."""
+        return self._watching.so_far()
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.findings[index]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __str__(self) -> str:
+        return str(self.findings)
+
+    __repr__ = __str__
+
+
+@pytest.fixture
+def eventide_findings() -> Iterator[RunningFindings]:
+    """The sanitizer watches this test; what it has found so far is in here. By itself it fails nothing."""
+    from eventide.sanitizer import sanitize
+
+    watching = sanitize()
+    with watching:
+        yield RunningFindings(watching)

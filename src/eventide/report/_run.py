@@ -1,0 +1,116 @@
+"""The screen at the end of `eventide run`: where the time went, what was lost, what recording cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from eventide.analysis import Compile, Memory, Samples, Summary, View, compiles, memory, samples, summary
+from eventide.report import _format as fmt
+from eventide.report._table import Fitted
+from eventide.store import Trace
+
+_SPANS, _FUNCTIONS, _STREAMS = 8, 6, 6  # rows of each table
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """The answers that the screen shows."""
+
+    summary: Summary
+    samples: Samples
+    compiles: Compile
+    memory: Memory
+    account: Mapping[str, Any]
+    warnings: tuple[str, ...]
+
+
+def run_summary(trace: Trace) -> RunSummary:
+    """Ask the trace of a whole run."""
+    view = View(trace)
+    warnings = tuple(map(str, trace.metadata.get("warnings", ())))
+    account = trace.metadata.get("account", {})
+    return RunSummary(summary(view), samples(trace), compiles(view), memory(view), account, warnings)
+
+
+def show_run(run: RunSummary, ended: str, files: Sequence[str], console: Console) -> None:
+    """Print the screen."""
+    console.print(f"eventide: {ended}", highlight=False)
+    for table in (_spans(run.summary), _functions(run.samples), _streams(run.summary)):
+        if table.rows:
+            console.print(table)
+    for line in (*_lines(run), *_account(run.account), *_warnings(run.warnings)):
+        console.print(line, highlight=False, markup=False)
+    for file in files:
+        written = Path(file)
+        size = f" ({fmt.size(written.stat().st_size)})" if written.is_file() else ""
+        console.print(f"written: {file}{size}; look closer with: eventide report {file}", highlight=False, markup=False)
+
+
+def _spans(found: Summary) -> Fitted:
+    rows = [row for row in (*found.host, *found.device) if row.category != "sample"]
+    rows.sort(key=lambda row: -row.self_time)
+    cells = [
+        (fmt.name(row.name), row.category, f"{row.count:,}", fmt.time(row.total), fmt.time(row.self_time))
+        for row in rows[:_SPANS]
+    ]
+    return Fitted(("spans", "category", "count", "total", "self"), cells, 2)
+
+
+def _functions(found: Samples) -> Fitted:
+    cells = [
+        (
+            fmt.name(row.function),
+            f"{Path(row.file).name}:{row.line}",
+            fmt.percent(row.innermost, found.count),
+            fmt.percent(row.within, found.count),
+        )
+        for row in found.rows[:_FUNCTIONS]
+        if row.innermost
+    ]
+    return Fitted((f"{found.count:,} samples that ran", "most at", "innermost", "within"), cells, 2)
+
+
+def _streams(found: Summary) -> Fitted:
+    cells = [
+        (
+            row.stream,
+            row.device,
+            f"{row.count:,}",
+            fmt.time(row.busy),
+            fmt.percent(row.busy, row.wall),
+            fmt.time(row.idle),
+        )
+        for row in sorted(found.streams, key=lambda row: -row.busy)[:_STREAMS]
+    ]
+    return Fitted(("streams", "device", "work", "busy", "", "idle"), cells, 2)
+
+
+def _lines(run: RunSummary) -> list[str]:
+    lines = [f"synchronizations: {run.summary.sync_count:,}, the host blocked {fmt.time(run.summary.sync_time)}"]
+    lines.append(f"compiles: {run.compiles.count:,}, {fmt.time(run.compiles.time)}")
+    lines += [f"memory of {one.device}: {fmt.size(one.peak)} at the peak" for one in run.memory.devices[:3]]
+    if run.summary.unfinished:
+        lines.append(f"{fmt.count(run.summary.unfinished, 'span')} had not ended when the recording did")
+    return lines
+
+
+def _account(account: Mapping[str, Any]) -> list[str]:
+    recorded, dropped, truncated = (_total(account.get(key)) for key in ("recorded", "dropped", "truncated"))
+    cost = account.get("overhead_ns")
+    spent = f"; recording cost about {fmt.time(cost)}" if isinstance(cost, int | float) else ""
+    return [f"recorded {recorded:,} things, dropped {dropped:,}, truncated {truncated:,}{spent}"]
+
+
+def _total(counts: Any) -> int:
+    """Of a count, or of counts by kind."""
+    return sum(_total(count) for count in counts.values()) if isinstance(counts, Mapping) else int(counts or 0)
+
+
+def _warnings(warnings: Sequence[str]) -> list[str]:
+    more = [f"... and {len(warnings) - 3} more warnings"] if len(warnings) > 3 else []
+    return [f"warning: {warning}" for warning in warnings[:3]] + more

@@ -1,0 +1,104 @@
+"""The sanitizer over a stored trace: operations are what the hooks said, so the findings are those of the live run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eventide._native import Sanitizer, SanitizerFeed
+from eventide.sanitizer._finding import Finding, Frame, finding_from_native
+from eventide.sanitizer._findings import Coverage, Findings, judge
+from eventide.sanitizer._suppress import Suppression
+
+if TYPE_CHECKING:
+    from eventide.store import Trace
+
+_NUMBERS = ("thread", "stream", "event", "version", "work", "handle", "bytes")
+
+
+def check_trace(
+    trace: Trace, *, predict: bool = False, leaks: bool = False, rules: Sequence[Suppression] = ()
+) -> Findings:
+    """What is wrong with the run that a trace tells of.
+
+    A trace without operations (of another tool) is "not checkable", never "clean". Where it does not tell how host
+    threads hand over to each other, what two threads do to each other is possible, not certain.
+    """
+    engine = Sanitizer(predict=predict)
+    feed = SanitizerFeed(engine)
+    handed_over = False
+    threads = set()
+    for row in _in_order(_rows(trace)):
+        feed.heard(**row)
+        threads.add(row["thread"])
+        handed_over |= row["hook"] == "host_signal"
+    engine.finish(leaks)
+    unsure = len(threads) > 1 and not handed_over
+    found = [_finding(raw, trace, unsure) for raw in engine.findings()]
+    coverage = engine.coverage()
+    seen = Coverage(coverage["works"], coverage["known"], coverage["forgotten"])
+    return judge(found, seen, rules, _stream_names(trace))
+
+
+def _rows(trace: Trace) -> Iterator[dict[str, Any]]:
+    devices: dict[str, int] = {}
+    for batch in trace.operations.to_batches(max_chunksize=1 << 16):
+        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names if name not in {"time", "group"}}
+        for n in range(batch.num_rows):
+            row = {name: columns[name][n] for name in columns}
+            device = row["device"]
+            for name in _NUMBERS:
+                row[name] = row[name] or 0
+            row["end"] = bool(row["end"])
+            row["name"] = row["name"] or ""
+            row["device"] = -1 if device is None else devices.setdefault(device, len(devices))
+            row["stack"] = 0 if row["stack"] is None else row["stack"] + 1  # 0 is a stack there, and none here
+            if row["accesses"] is not None:
+                row["accesses"] = [
+                    (a["address"], a["bytes"], a["write"], a["run"] or 0, a["stride"] or 0, bool(a["possible"]))
+                    for a in row["accesses"]
+                ]
+            yield row
+
+
+def _in_order(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """An allocation is heard of when the first work that touches it is submitted, and is told within that: by its time
+    it comes behind the work, but it was there before.
+    """
+    held: dict[str, Any] | None = None
+    for row in rows:
+        if held is not None and not _touched_before(held, row):
+            yield held
+            held = None
+        if held is None and row["hook"] in {"work_submission", "host_access", "collective_launch"}:
+            held = row
+        else:
+            yield row
+    if held is not None:
+        yield held
+
+
+def _touched_before(work: dict[str, Any], row: dict[str, Any]) -> bool:
+    if row["hook"] != "memory_allocation" or row["thread"] != work["thread"]:
+        return False
+    low, high = row["handle"], row["handle"] + row["bytes"]
+    return any(address < high and low < address + size for address, size, *_ in work["accesses"] or ())
+
+
+def _finding(raw: dict[str, Any], trace: Trace, unsure: bool) -> Finding:
+    stacks: dict[int, tuple[Frame, ...]] = {}
+    for side in (raw["first"], raw["second"]):
+        if side is not None and side["stack_id"]:
+            frames = trace.stacks.column("frames")[side["stack_id"] - 1].as_py() or ()
+            stacks[side["stack_id"]] = tuple((f["file"], f["line"], f["function"]) for f in frames)
+    finding = finding_from_native(raw, stacks)
+    apart = finding.first is not None and finding.first.thread != finding.second.thread
+    return replace(finding, certain=False) if unsure and apart else finding
+
+
+def _stream_names(trace: Trace) -> dict[int, str]:
+    tracks = trace.tracks
+    kinds, streams, names = (tracks.column(name).to_pylist() for name in ("kind", "stream", "name"))
+    rows = zip(kinds, streams, names, strict=True)
+    return {stream: name for kind, stream, name in rows if kind == "stream" and name and name != f"stream {stream}"}

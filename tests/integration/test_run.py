@@ -1,0 +1,157 @@
+"""`eventide run`: the program is as it was, and its trace can be read however it ended."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import eventide as et
+
+PROGRAMS = Path(__file__).parent / "programs"
+PATIENCE = 100
+
+
+def alone(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
+    )
+
+
+def recorded(*command: str, cwd: Path, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    launcher = ("-m", "eventide", "run", "-o", "t.eventide", *options)
+    return alone(*launcher, *command, cwd=cwd)
+
+
+def same(*command: str, cwd: Path) -> tuple[subprocess.CompletedProcess[str], et.Trace]:
+    """Both runs, which must agree in output and exit code; the trace of the second."""
+    plain, watched = alone(*command, cwd=cwd), recorded(*command, cwd=cwd, options=("--quiet",))
+    assert (watched.returncode, watched.stdout, watched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+    trace = et.open_trace(cwd / "t.eventide")
+    trace.check()
+    return watched, trace
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("program", ["threads.py", "loop.py", "spawned.py"])
+def test_a_program_that_knows_nothing_of_us_runs_unchanged(tmp_path, program):
+    done, trace = same(str(PROGRAMS / program), cwd=tmp_path)
+    assert done.returncode == 0
+    assert trace.tracks.num_rows > 0
+
+
+def test_arguments_after_the_program_are_the_programs(tmp_path):
+    done, _ = same(str(PROGRAMS / "threads.py"), "--fail", "--ring", "-o", "x", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "['--fail', '--ring', '-o', 'x']" in done.stdout
+
+
+def test_a_module_runs_as_python_m_runs_it(tmp_path):
+    (tmp_path / "a.json").write_text('{"b": [1, 2]}')
+    done, _ = same("-m", "json.tool", "--compact", "a.json", cwd=tmp_path)
+    assert done.stdout == '{"b":[1,2]}\n'
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("how", ["exit", "text", "raise", "_exit", "interrupt", "SIGTERM", "SIGKILL", "SIGSEGV"])
+def test_however_it_ends_the_end_is_its_own_and_the_trace_opens(tmp_path, how):
+    done, trace = same(str(PROGRAMS / "ends.py"), how, cwd=tmp_path)
+    assert done.stdout == "before\n"
+    assert trace.tracks.num_rows > 0
+
+
+def test_the_summary_goes_to_stderr_and_names_the_file(tmp_path):
+    done = recorded(str(PROGRAMS / "threads.py"), cwd=tmp_path)
+    assert done.stdout.startswith("__main__ []")
+    assert "t.eventide" in done.stderr
+    assert "dropped" in done.stderr
+    assert len(done.stderr.splitlines()) <= 45
+
+
+def test_the_summary_as_json(tmp_path):
+    done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--json",))
+    summary = json.loads(done.stderr)
+    assert summary["ended"]["code"] == 3
+    assert summary["files"] == ["t.eventide"]
+
+
+def test_a_kill_is_stated_in_the_summary(tmp_path):
+    done = recorded(str(PROGRAMS / "ends.py"), "SIGKILL", cwd=tmp_path)
+    assert done.returncode == -signal.SIGKILL
+    assert "killed by SIGKILL" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ((), "name the program to run"),
+        (("nowhere.py",), "there is no file nowhere.py"),
+        (("--start-on", "SIGNONE", "x.py"), "is no signal"),
+        (("-o", "no/such/folder/t.eventide", "x.py"), "no/such/folder"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_nothing_runs(tmp_path, command, message):
+    (tmp_path / "x.py").write_text("print('ran')")
+    done = alone("-m", "eventide", "run", *command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+WAITS = """
+import os, signal, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+print("done", flush=True)
+"""
+
+
+@pytest.mark.heavy
+def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
+    (tmp_path / "waits.py").write_text(WAITS)
+    command = [sys.executable, "-m", "eventide", "run", "-o", "t.eventide", "--start-on", "usr1", "--json", "waits.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        assert not (tmp_path / "t.eventide").exists()
+        process.send_signal(signal.SIGUSR1)  # to eventide, which hands it on
+        for _ in range(600):
+            if (tmp_path / "t.eventide").exists():
+                break
+            process.poll()
+            threading.Event().wait(0.1)
+        out, err = process.communicate("go on\n", timeout=PATIENCE)
+    assert (process.returncode, out) == (0, "done\n")
+    assert json.loads(err)["files"] == ["t.eventide"]
+
+
+@pytest.mark.heavy
+def test_a_signal_that_never_came_is_said(tmp_path):
+    done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--start-on", "SIGUSR1"))
+    assert done.returncode == 3
+    assert "nothing was recorded: SIGUSR1 never came" in done.stderr
+
+
+@pytest.mark.heavy
+def test_a_ring_and_another_format(tmp_path):
+    done = alone("-m", "eventide", "run", "--ring", "-o", "t.parquet", str(PROGRAMS / "threads.py"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert et.open_trace(tmp_path / "t.parquet").tracks.num_rows > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.parquet"]
+
+
+@pytest.mark.heavy
+def test_after_the_seconds_the_program_goes_on(tmp_path):
+    code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(1000))\nprint('through')"
+    (tmp_path / "busy.py").write_text(code)
+    done = recorded("busy.py", cwd=tmp_path, options=("--seconds", "1", "--sample", "5", "--quiet"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "through\n", "")
+    trace = et.open_trace(tmp_path / "t.eventide")
+    assert trace.instants.num_rows > 0
+    assert "sample" in trace.instants.column("category").to_pylist()

@@ -1,0 +1,113 @@
+"""The same engine over a stored trace: the findings are those of the live run."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import eventide as et
+from eventide.sanitizer import check_trace
+from eventide.store import Trace, open_trace
+from tests.helpers import TIMEOUT
+
+
+@et.work(name="fill", writes="array")
+def fill(array):
+    array[:] = 1
+
+
+@et.work(name="total", reads="array")
+def total(array):
+    return float(array.sum())
+
+
+def race(stream, other):
+    array = np.zeros(64)
+    for _ in range(3):
+        stream.submit(fill, array)
+        other.submit(total, array).result(TIMEOUT)
+
+
+def ordered(stream, other):
+    array = np.zeros(64)
+    stream.submit(fill, array)
+    other.wait_event(stream.record_event())
+    other.submit(total, array)
+    other.synchronize(TIMEOUT)
+    assert array[0] == 1
+
+
+def wasteful(stream, other):
+    array = np.zeros(64)
+    stream.submit(fill, array)
+    event = stream.record_event()
+    stream.wait_event(event)
+    stream.submit(total, array)
+    et.Event().wait(other)
+    stream.synchronize(TIMEOUT)
+
+
+def freed_too_early(stream, other):
+    buffer = et.empty(64)
+    stream.submit(et.work(lambda: None, name="use", writes=[buffer]))
+    buffer.free()
+    other.submit(fill, np.zeros(4))
+
+
+def columns(stream, other):
+    matrix = np.zeros((30, 10))
+    stream.submit(fill, matrix[:, :5])
+    other.submit(fill, matrix[:, 5:])
+    other.submit(total, matrix[:, 4:6])
+
+
+def threads(stream, other):
+    array = np.zeros(64)
+    stream.submit(fill, array)
+    worker = threading.Thread(target=stream.synchronize, args=(TIMEOUT,))
+    worker.start()
+    worker.join(TIMEOUT)
+    other.submit(total, array)  # the thread has handed over
+
+
+@pytest.mark.parametrize("program", [race, ordered, wasteful, freed_too_early, columns, threads])
+def test_a_stored_trace_has_the_findings_of_the_live_run(program, stream, other, tmp_path):
+    path = tmp_path / "run.eventide"
+    with et.Recorder(path, stacks=True), et.sanitize() as live:
+        program(stream, other)
+    stored = check_trace(open_trace(path))
+    kept = [(f.kind, f.certainty, f.fingerprint, f.count, f.fix.action) for f in stored]
+    assert kept == [(f.kind, f.certainty, f.fingerprint, f.count, f.fix.action) for f in live]
+    assert stored.coverage == live.coverage
+    assert (kept == []) == (program in {ordered, threads})
+
+
+def test_a_trace_that_tells_of_no_accesses_is_not_checkable():
+    assert check_trace(Trace({})).verdict == "not checkable"
+    rows = {"hook": ["work_submission"], "stream": [1], "work": [7], "thread": [1]}
+    assert check_trace(Trace({"operations": rows})).verdict == "not checkable"
+
+
+def test_without_hand_over_in_the_trace_two_threads_are_only_possibly_wrong():
+    one = [{"address": 4096, "bytes": 8, "write": True}]
+    rows = {
+        "hook": ["host_access", "host_access", "a hook of tomorrow"],
+        "thread": [1, 2, 2],
+        "accesses": [one, one, None],
+    }
+    (finding,) = check_trace(Trace({"operations": rows}))
+    assert (finding.kind, finding.certainty) == ("race", "possible")
+    rows["thread"] = [1, 1, 1]
+    assert list(check_trace(Trace({"operations": rows}))) == []
+
+
+def test_the_command_checks_a_trace(stream, other, tmp_path, capsys):
+    from eventide.cli import main
+
+    path = tmp_path / "run.eventide"
+    with et.Recorder(path, stacks=True):
+        race(stream, other)
+    assert main(["check", "--json", str(path)]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [finding["kind"] for finding in document["findings"]] == ["race"]
