@@ -371,6 +371,11 @@ def device_capabilities(device_type: str, index: int) -> dict[str, Any]: ...
 def device_load(path: str, name: str) -> str:
     """Loads a device from a shared library; returns its type."""
 
+def cpu_table() -> int:
+    """
+    The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.
+    """
+
 def device_unregister(device_type: str) -> None:
     """Makes a device type unknown again; it must have no streams."""
 

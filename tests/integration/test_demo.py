@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from eventide.cli import _program
+from eventide.cli import _program, main
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 100  # seconds
@@ -152,3 +152,8 @@ def test_the_demo_saves_what_it_recorded_twice_and_both_open(demo, folder):
 
 def test_the_demo_asks_for_one_blas_thread_in_time(demo):
     assert not [note for note in demo["notes"] if "numpy was imported" in note]
+
+
+def test_without_a_folder_for_the_recording_nothing_runs(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert "no/such/folder is no directory to save the recording in; make it first" in capsys.readouterr().err

@@ -3,14 +3,14 @@
 import dataclasses
 import json
 import os
-from io import BytesIO, StringIO, TextIOWrapper
+from io import BytesIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
 
 import eventide as et
 from eventide.analysis import NameRow, StreamRow
-from eventide.cli import _calibrate, _demo, _devices, _main, _program, main
+from eventide.cli import _calibrate, _demo, _main, _program, main
 from eventide.cli._demo import DemoResult, Outcome
 from eventide.cli._demo_check import Place, Verdict
 from eventide.cli._demo_record import Recorded
@@ -96,11 +96,6 @@ def test_the_demo_tells_what_was_recorded_and_where_it_is():
     assert "Saved as demo.eventide (try: eventide report demo.eventide) and demo.pftrace" in shown
 
 
-def test_a_demo_without_a_folder_for_its_recording_says_so(capsys):
-    assert main(["demo", "-o", "no/such/folder"]) == 2
-    assert "no/such/folder is no directory to save the recording in" in capsys.readouterr().err
-
-
 def test_without_a_command_the_help_is_shown(capsys):
     assert main([]) == 0
     out = capsys.readouterr().out
@@ -158,38 +153,6 @@ def test_the_demo_is_code_1_only_when_a_run_with_every_wait_went_wrong(events, c
     monkeypatch.setattr(_demo, "demo", lambda runs, seed, folder, step: result(events, WRONG))
     assert main(["demo", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["outcomes"][1]["identical"] == events.identical
-
-
-# --- eventide devices
-
-
-def test_devices_lists_the_cpu_with_every_capability(capsys):
-    assert main(["devices", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    cpu = next(info for info in listed if info["device"] == "cpu:0")
-    assert set(cpu["capabilities"]) == {field.name for field in dataclasses.fields(et.Capabilities)}
-    assert cpu["capabilities"]["deferred"] is True
-
-
-def test_every_capability_has_a_meaning():
-    assert set(_devices._MEANINGS) == {field.name for field in dataclasses.fields(et.Capabilities)}
-
-
-@pytest.mark.parametrize("count", [1, 3, 9])
-def test_the_table_of_devices_fits_the_terminal(count):
-    capabilities = dict.fromkeys(_devices._MEANINGS, True)
-    infos = [_devices.DeviceInfo(f"kind{i}:0", "virtual time", capabilities) for i in range(count)]
-    file = StringIO()
-    _devices.show_devices(infos, Console(file=file, width=80, color_system=None))
-    assert all(f"kind{i}:0" in file.getvalue() for i in range(count))
-    assert max(map(len, file.getvalue().splitlines())) <= 80
-
-
-def test_devices_that_differ_in_nothing_but_their_index_share_a_column():
-    able, unable = {"gate": True}, {"gate": False}
-    infos = [_devices.DeviceInfo(f"sim:{i}", "virtual time", able) for i in range(3)]
-    infos += [_devices.DeviceInfo("sim:3", "virtual time", unable), _devices.DeviceInfo("cpu:0", "threads", able)]
-    assert [title for title, _ in _devices.group(infos)] == ["sim:0-2", "sim:3", "cpu:0"]
 
 
 # --- eventide demo: results to text
