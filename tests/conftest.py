@@ -34,6 +34,12 @@ def compile_listeners() -> int:
     return compiling.callback_handler.statistics()["callbacks"] if compiling else 0
 
 
+def running_profile() -> Any:
+    """The profile that runs, or None where nobody has used them."""
+    profiler = sys.modules.get("eventide.profiler")
+    return profiler.current_profiler() if profiler else None
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Each leftover is reported by the test that left it, alone, and removed where that is possible."""
@@ -46,6 +52,9 @@ def nothing_left_behind() -> Iterator[None]:
             left.append(f"{count - before[hook]} listeners at {hook}")
     if compile_listeners() > compile_before:
         left.append(f"{compile_listeners() - compile_before} compile callbacks")
+    while (running := running_profile()) is not None:
+        left.append(repr(running))
+        running.stop()
     default = et.default_stream("cpu")
     while (current := et.current_stream("cpu")) != default:
         left.append(f"{current!r} as the current stream")

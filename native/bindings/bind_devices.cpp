@@ -4,6 +4,7 @@
 #include "../core/device.hpp"
 #include "../core/plugin.hpp"
 #include "../core/stream.hpp"
+#include "../core/table.hpp"
 #include "bind.hpp"
 #include "current.hpp"
 #include "hot_stream.hpp"
@@ -52,6 +53,9 @@ void bind_devices(nb::module_& m) {
     m.def(
         "device_load", [](const std::string& path, const std::string& name) { return plugin::load(path, name); },
         nb::arg("path"), nb::arg("name"), "Loads a device from a shared library; returns its type.");
+    m.def(
+        "cpu_table", [] { return uint64_t(&cpu_table()); },
+        "The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.");
     m.def(
         "device_unregister", [](const std::string& type) { devices::remove(type); }, nb::arg("device_type"),
         "Makes a device type unknown again; it must have no streams.");

@@ -49,6 +49,7 @@ Value* known_field(Known& k, std::string_view key) {
             return key == "Device Type" ? &k.memory_device_type : nullptr;
         case 14:
             if (key == "wait_on_stream") return &k.wait_stream;
+            if (key == "correlation_id") return &k.correlation;  // XLA
             return key == "Total Reserved" ? &k.reserved : nullptr;
         case 15:
             return key == "Total Allocated" ? &k.allocated : nullptr;

@@ -115,6 +115,7 @@ bool Table::time(const Value& value, FineTime& out) {
 void Table::add(const Event& e) {
     ++order_;
     const std::string_view phase = e.phase.kind == Kind::string ? e.phase.inner() : std::string_view();
+    if (!e.phase && !e.name && !e.time && !e.args) return ignore("empty object");  // XLA ends its lists with one
     if (phase.size() != 1) return ignore(e.phase ? "unknown phase" : "no phase");
     const char ph = phase[0];
     if (ph == 'M') {

@@ -70,6 +70,11 @@ void Session::seal(uint32_t index) noexcept {
     futex::wake_all(wake_);
 }
 
+void Session::anchor() {
+    std::lock_guard lock(drain_);
+    anchor_locked(false);
+}
+
 int Session::drain() {
     std::lock_guard lock(drain_);
     return drain_locked();

@@ -200,7 +200,10 @@ std::string path() {
 
 void flush() {
     std::lock_guard lock(change);
-    if (Session* s = session.load(std::memory_order_relaxed)) s->drain();
+    if (Session* s = session.load(std::memory_order_relaxed)) {
+        s->drain();
+        s->anchor();  // whoever reads now must not depend on when the drainer last looked at the clock
+    }
 }
 
 void after_fork_in_child() noexcept {

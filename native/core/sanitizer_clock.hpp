@@ -65,7 +65,7 @@ class Clock {
     };
 
     static Block* make(uint32_t size) {
-        auto* b = static_cast<Block*>(std::calloc(1, sizeof(Block) + size * sizeof(uint64_t)));
+        auto* b = static_cast<Block*>(std::malloc(sizeof(Block) + size * sizeof(uint64_t)));
         if (!b) throw std::bad_alloc();
         b->refs = 1;
         b->size = size;
@@ -76,7 +76,9 @@ class Clock {
     uint64_t* writable(uint32_t size) {
         if (b_ && b_->refs == 1 && b_->size >= size) return b_->n;
         Block* fresh = make(std::max((size + 7u) & ~7u, b_ ? b_->size : 0));
-        if (b_) std::memcpy(fresh->n, b_->n, b_->size * sizeof(uint64_t));
+        const uint32_t old = b_ ? b_->size : 0;
+        if (b_) std::memcpy(fresh->n, b_->n, old * sizeof(uint64_t));
+        std::memset(fresh->n + old, 0, (fresh->size - old) * sizeof(uint64_t));
         drop();
         b_ = fresh;
         return b_->n;

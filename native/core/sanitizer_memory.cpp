@@ -14,14 +14,14 @@ bool replaces(const Entry& now, const Entry& before) noexcept {
 }
 
 // Same agent, same bytes, same owner: the later stands for both.
-Entry* same(std::vector<Entry>& all, const Entry& e) noexcept {
+Entry* same(Entries& all, const Entry& e) noexcept {
     for (Entry& x : all)
         if (x.slot == e.slot && !x.old && x.same_shape(e)) return &x;
     return nullptr;
 }
 
-void add(std::vector<Entry>& all, const Entry& e) {
-    if (all.size() >= max_entries) all.erase(all.begin());
+void add(Entries& all, const Entry& e) {
+    if (all.size() >= max_entries) all.erase_first();
     all.push_back(e);
 }
 
@@ -90,8 +90,8 @@ void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
     for (const Entry& r : s.reads)
         if (!ordered(a, r)) conflict(s, r, e, a);
     const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x); };
-    std::erase_if(s.writes, over);
-    std::erase_if(s.reads, over);
+    s.writes.erase_if(over);
+    s.reads.erase_if(over);
     add(s.writes, e);
 }
 
@@ -141,8 +141,8 @@ void Engine::State::release(Segment& s, const Entry& by, const Point& at, const 
     };
     const bool fresh =
         std::any_of(s.writes.begin(), s.writes.end(), [](const Entry& w) { return !w.old && w.dense(); });
-    for (std::vector<Entry>* all : {&s.writes, &s.reads}) {
-        std::erase_if(*all, [&](const Entry& e) { return held(e) || (fresh && e.old); });
+    for (Entries* all : {&s.writes, &s.reads}) {
+        all->erase_if([&](const Entry& e) { return held(e) || (fresh && e.old); });
         for (Entry& e : *all) {
             if (!std::exchange(e.old, true) && !at.after(e.slot, e.count)) {
                 e.unguarded = e.stream != no_stream;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "sanitizer.hpp"
@@ -36,6 +38,63 @@ struct Entry {
     }
 };
 
+// A few entries, the first without an allocation: nearly every range has one write and one read.
+class Entries {
+  public:
+    Entries() noexcept = default;
+    Entries(const Entries& o) { *this = o; }
+    Entries& operator=(const Entries& o) {
+        if (this == &o) return *this;
+        one_ = o.one_;
+        more_ = o.more_ ? std::make_unique<std::vector<Entry>>(*o.more_) : nullptr;
+        size_ = o.size_;
+        return *this;
+    }
+
+    Entry* begin() noexcept { return more_ ? more_->data() : &one_; }
+    Entry* end() noexcept { return begin() + size_; }
+    const Entry* begin() const noexcept { return more_ ? more_->data() : &one_; }
+    const Entry* end() const noexcept { return begin() + size_; }
+    uint32_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return !size_; }
+
+    void push_back(const Entry& e) {
+        if (!more_ && !size_) {
+            one_ = e;
+        } else {
+            if (!more_) more_ = std::make_unique<std::vector<Entry>>(1, one_);
+            more_->push_back(e);
+        }
+        ++size_;
+    }
+    template <class Which>
+    void erase_if(Which&& which) {
+        if (!size_) return;
+        if (more_) {
+            std::erase_if(*more_, which);
+            size_ = uint32_t(more_->size());
+            if (size_ > 1) return;
+            if (size_) one_ = more_->front();
+            more_.reset();
+        } else if (which(one_)) {
+            size_ = 0;
+        }
+    }
+    void erase_first() {
+        bool first = true;
+        erase_if([&](const Entry&) { return std::exchange(first, false); });
+    }
+    void clear() noexcept {
+        size_ = 0;
+        more_.reset();
+    }
+
+  private:
+    Entry one_;
+    std::unique_ptr<std::vector<Entry>> more_;  // all of them, when there are several
+    uint32_t size_ = 0;
+};
+
 enum class Overlap : uint8_t { no, possible, certain };
 // Of two entries of one range, between those bounds.
 Overlap overlap(const Entry& a, const Entry& b, uint64_t start, uint64_t end) noexcept;
@@ -43,9 +102,9 @@ Overlap overlap(const Entry& a, const Entry& b, uint64_t start, uint64_t end) no
 struct Segment {
     uint64_t start = 0;
     uint64_t end = 0;
-    uint32_t lifetime = 0;      // 0: memory whose allocation was not told
-    std::vector<Entry> writes;  // more than one only after a race, with strides, or of earlier owners
-    std::vector<Entry> reads;   // since then, by slot
+    uint32_t lifetime = 0;  // 0: memory whose allocation was not told
+    Entries writes;         // more than one only after a race, with strides, or of earlier owners
+    Entries reads;          // since then
 };
 
 // One allocation, from allocate() until its bytes are taken again.

@@ -11,7 +11,9 @@ namespace {
 
 // p is known to whoever knows the clock and, if given, the host's point.
 bool covered(const Point& p, const Clock& known, const Point* host, uint32_t own) {
-    if (!host) return known.covers(p.known, own) && (p.slot == own || known[p.slot] >= p.count);
+    if (!host) return (p.slot == own || known[p.slot] >= p.count) && known.covers(p.known, own);
+    if (p.slot != own && known[p.slot] < p.count && !host->after(p.slot, p.count)) return false;
+    if (known.covers(p.known, own) && (p.slot == own || known[p.slot] >= p.count)) return true;
     Clock both = known;
     both.join(host->known, own);
     both.raise(host->slot, host->count);

@@ -43,6 +43,7 @@ class Session {
     void start_drainer();
     // Writes what is sealed. 0 or the error of the write; what was not written stays pending.
     int drain();
+    void anchor();
     // The last calls: ends the drainer, then writes the rest, with the account.
     void end_drainer() noexcept;
     Result finish();

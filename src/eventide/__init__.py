@@ -11,6 +11,7 @@ sanitize, sanitizer                       is this program right?             eve
 compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
 span, instant, counter, Recorder          record what happens                eventide.store
 Trace, open_trace                         what was recorded, as columns      eventide.store
+profile, current_profiler                 record a scope, ask what took time  eventide.profiler
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
 
@@ -51,8 +52,9 @@ from eventide.runtime import (
 from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling, sanitizer
+    from eventide import adapters, compiling, profiler, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
+    from eventide.profiler import current_profiler, profile
     from eventide.runtime import Future
     from eventide.sanitizer import sanitize
     from eventide.store import Recorder, Trace, open_trace
@@ -86,6 +88,7 @@ __all__ = [
     "adapters",
     "compiling",
     "counter",
+    "current_profiler",
     "current_stream",
     "default_stream",
     "devices",
@@ -95,6 +98,8 @@ __all__ = [
     "host_access",
     "instant",
     "open_trace",
+    "profile",
+    "profiler",
     "sanitize",
     "sanitizer",
     "set_stream",
@@ -105,6 +110,9 @@ __all__ = [
 
 # Names that come when asked for, and the room of each.
 _ON_USE = {
+    "current_profiler": "profiler",
+    "profile": "profiler",
+    "profiler": "profiler",
     "Capabilities": "backends",
     "DeviceBackend": "backends",
     "adapters": "adapters",

@@ -371,6 +371,11 @@ def device_capabilities(device_type: str, index: int) -> dict[str, Any]: ...
 def device_load(path: str, name: str) -> str:
     """Loads a device from a shared library; returns its type."""
 
+def cpu_table() -> int:
+    """
+    The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.
+    """
+
 def device_unregister(device_type: str) -> None:
     """Makes a device type unknown again; it must have no streams."""
 
@@ -634,6 +639,23 @@ def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
 
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
+
+def profiler_ask(what: int) -> None:
+    """What running profiles want to hear, as bits."""
+
+def profiler_connect() -> int:
+    """
+    Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
+    """
+
+def profiler_refused() -> int:
+    """Events that came from C with times that cannot be."""
+
+def profiler_event(start_us: int, end_us: int, debug_handle: int, name: object, backend: object) -> bool: ...
+
+def profiler_memory_event(address: int, size: int, allocated: int, reserved: int, device: object) -> None: ...
+
+def profiler_clock(backend: object, before_us: int, backend_us: int, after_us: int) -> None: ...
 
 def instant(name: str, /, **args: object) -> None:
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from eventide.cli import _program
+from eventide.cli import _program, main
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 100  # seconds
@@ -28,8 +28,13 @@ def program():
 
 
 @pytest.fixture(scope="module")
-def demo():
-    done = start("-m", "eventide", "demo", "--runs", "2", "--json")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def demo(folder):
+    done = start("-m", "eventide", "demo", "--runs", "2", "--json", "-o", str(folder))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -103,8 +108,8 @@ def test_the_timeline_keeps_the_order_that_the_events_ask_for(demo):
     assert all(load["start"] >= step["end"] for load, step in zip(loads[2:], steps[:-2], strict=True))
 
 
-def test_the_text_fits_80_columns_without_colour_and_in_ascii():
-    done = start("-m", "eventide", "demo", "--runs", "1", PYTHONIOENCODING="ascii")
+def test_the_text_fits_80_columns_without_colour_and_in_ascii(tmp_path):
+    done = start("-m", "eventide", "demo", "--runs", "1", "-o", str(tmp_path), PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "\x1b" not in done.stdout
@@ -133,3 +138,22 @@ def test_without_the_wait_a_slot_can_be_overwritten_while_it_is_in_use(program, 
 
     monkeypatch.setattr(program.module, "step", late_step)
     assert program.run(broken, shards, fill=fill).digest != right.digest
+
+
+def test_the_demo_saves_what_it_recorded_twice_and_both_open(demo, folder):
+    native, view = (et.open_trace(folder / name) for name in ("demo.eventide", "demo.pftrace"))
+    assert demo["recorded"]["files"] == [str(folder / "demo.eventide"), str(folder / "demo.pftrace")]
+    for trace in (native, view):
+        trace.check()
+        names = trace.spans.column("name").to_pylist()
+        assert (names.count("load"), names.count("train")) == (24, 24)
+    assert demo["recorded"]["dropped"] == 0
+
+
+def test_the_demo_asks_for_one_blas_thread_in_time(demo):
+    assert not [note for note in demo["notes"] if "numpy was imported" in note]
+
+
+def test_without_a_folder_for_the_recording_nothing_runs(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert "no/such/folder is no directory to save the recording in; make it first" in capsys.readouterr().err

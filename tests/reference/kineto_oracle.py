@@ -47,9 +47,10 @@ class Oracle:
                 self._add(order, event)
         self._pair()
         self._pair_asynchronous()
+        beside = {track for track in self.devices if self._stream_of(track) in {-1, 2**32 - 1}}
         for span in self.spans:
             span["on_device"] = span["track"] in self.devices
-            span["category"] = _category(span)
+            span["category"] = _category(span, span["track"] in beside)
         if not edges:
             return
         self._launches()
@@ -78,6 +79,11 @@ class Oracle:
         elif phase in "bneSTpF" and identity(event.get("id")) is not None:
             group = (track[0], event.get("cat", ""), event.get("scope", ""), identity(event["id"]))
             self.groups[group].append((now, order, event))
+
+    def _stream_of(self, track: Any) -> Any:
+        """What all its rows say, else the number of the track."""
+        told = {integer(span["raw"].get("stream")) for span in self.spans if span["track"] == track} - {None}
+        return told.pop() if len(told) == 1 else track[1]
 
     def _add_span(self, event: Row, phase: str, time: int, track: Any, order: int) -> None:
         duration = None
@@ -240,10 +246,12 @@ def _end(span: Row) -> int:
     return int(span["start"] + (span["duration"] or 0))
 
 
-def _category(span: Row) -> str:
+def _category(span: Row, beside: bool) -> str:
     rule = rule_of(span["source"])
-    if rule is None or (not span["source"] and span["on_device"]):
-        return on_device(span["name"]) if span["on_device"] else "other"
+    if span["on_device"] and (rule is None or span["source"] in {"", "cpu_op"}):
+        return "annotation" if beside else on_device(span["name"])
+    if rule is None:
+        return "other"
     return rule if isinstance(rule, str) else rule(span["name"])
 
 

@@ -43,6 +43,7 @@ def adapter(monkeypatch):
         module: Any = ModuleType(f"eventide.adapters.{name}")
         module.install = install or (lambda: calls.append(f"install with {sys.modules[name].value}"))
         module.uninstall = lambda: calls.append("uninstall")
+        module.installed = lambda: False
         module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setattr(_all, "NAMES", (*_all.NAMES, name))

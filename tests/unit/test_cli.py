@@ -3,15 +3,17 @@
 import dataclasses
 import json
 import os
-from io import BytesIO, StringIO, TextIOWrapper
+from io import BytesIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
 
 import eventide as et
-from eventide.cli import _calibrate, _demo, _devices, _main, _program, main
+from eventide.analysis import NameRow, StreamRow
+from eventide.cli import _calibrate, _demo, _main, _program, main
 from eventide.cli._demo import DemoResult, Outcome
 from eventide.cli._demo_check import Place, Verdict
+from eventide.cli._demo_record import Recorded
 from eventide.cli._demo_text import conclusions, show_demo
 from eventide.cli._timeline import Span, draw, overlap
 
@@ -54,6 +56,15 @@ def result(events: Outcome, broken: Outcome, **changes) -> DemoResult:
             others="clean: 96 of 96 work items had known accesses",
         ),
         timeline=SPANS,
+        recorded=Recorded(
+            files=("demo.eventide", "demo.pftrace"),
+            work=(NameRow("train", "work", 24, 96_000_000, 96_000_000, 3_000_000, 4_000_000.0, 5_000_000),),
+            streams=(StreamRow("cpu:0", "7 'train'", 24, 96_000_000, 4_000_000, 100_000_000),),
+            sync_count=1,
+            sync_time=90_000_000,
+            things=1234,
+            dropped=0,
+        ),
         seconds=11.96,
     )
     return dataclasses.replace(made, **changes)
@@ -76,6 +87,13 @@ def text(made: DemoResult, width: int, encoding: str = "utf-8") -> str:
 def test_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"eventide {et.__version__}\n"
+
+
+def test_the_demo_tells_what_was_recorded_and_where_it_is():
+    shown = text(result(RIGHT, WRONG), 100)
+    assert "96.0 ms" in shown
+    assert "The host blocked 1 times, 90.0 ms in all. 1,234 things recorded, 0 dropped." in shown
+    assert "Saved as demo.eventide (try: eventide report demo.eventide) and demo.pftrace" in shown
 
 
 def test_without_a_command_the_help_is_shown(capsys):
@@ -132,41 +150,9 @@ def test_ctrl_c_is_code_130(monkeypatch):
 
 @pytest.mark.parametrize(("events", "code"), [(RIGHT, 0), (dataclasses.replace(RIGHT, identical=19), 1)])
 def test_the_demo_is_code_1_only_when_a_run_with_every_wait_went_wrong(events, code, monkeypatch, capsys):
-    monkeypatch.setattr(_demo, "demo", lambda runs, seed, step: result(events, WRONG))
+    monkeypatch.setattr(_demo, "demo", lambda runs, seed, folder, step: result(events, WRONG))
     assert main(["demo", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["outcomes"][1]["identical"] == events.identical
-
-
-# --- eventide devices
-
-
-def test_devices_lists_the_cpu_with_every_capability(capsys):
-    assert main(["devices", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    cpu = next(info for info in listed if info["device"] == "cpu:0")
-    assert set(cpu["capabilities"]) == {field.name for field in dataclasses.fields(et.Capabilities)}
-    assert cpu["capabilities"]["deferred"] is True
-
-
-def test_every_capability_has_a_meaning():
-    assert set(_devices._MEANINGS) == {field.name for field in dataclasses.fields(et.Capabilities)}
-
-
-@pytest.mark.parametrize("count", [1, 3, 9])
-def test_the_table_of_devices_fits_the_terminal(count):
-    capabilities = dict.fromkeys(_devices._MEANINGS, True)
-    infos = [_devices.DeviceInfo(f"kind{i}:0", "virtual time", capabilities) for i in range(count)]
-    file = StringIO()
-    _devices.show_devices(infos, Console(file=file, width=80, color_system=None))
-    assert all(f"kind{i}:0" in file.getvalue() for i in range(count))
-    assert max(map(len, file.getvalue().splitlines())) <= 80
-
-
-def test_devices_that_differ_in_nothing_but_their_index_share_a_column():
-    able, unable = {"gate": True}, {"gate": False}
-    infos = [_devices.DeviceInfo(f"sim:{i}", "virtual time", able) for i in range(3)]
-    infos += [_devices.DeviceInfo("sim:3", "virtual time", unable), _devices.DeviceInfo("cpu:0", "threads", able)]
-    assert [title for title, _ in _devices.group(infos)] == ["sim:0-2", "sim:3", "cpu:0"]
 
 
 # --- eventide demo: results to text

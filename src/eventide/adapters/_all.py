@@ -32,7 +32,11 @@ class Adapters:
 
     def _install(self, name: str) -> None:
         try:
-            import_module(f"{__package__}.{name}").install()
+            adapter = import_module(f"{__package__}.{name}")
+            if adapter.installed():
+                self.status[name] = "installed by somebody else"
+                return
+            adapter.install()
         except Exception as error:  # noqa: BLE001  (one framework that we cannot hear must not stop the program)
             self._say(name, f"{name} {version_of(name)} is not heard: {type(error).__name__}: {error}")
         else:

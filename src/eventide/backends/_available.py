@@ -33,9 +33,13 @@ def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = No
     kind = name or getattr(made, "type", None)
     if not isinstance(kind, str) or not kind.isidentifier():
         raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
-    _native.device_register(kind, made)
-    BACKENDS[kind] = made
+    _add(kind, made)
     return kind
+
+
+def _add(kind: str, backend: DeviceBackend) -> None:
+    _native.device_register(kind, backend)
+    BACKENDS[kind] = backend
 
 
 def load(kind: str) -> bool:
@@ -50,6 +54,10 @@ def load(kind: str) -> bool:
         return True
     if kind == "opencl":
         register(_made("_opencl", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
+        return True
+    if kind.startswith("torch:"):
+        remedy = "pip install torch, of the kind that your accelerator needs"
+        _add(kind, _made("_torch", "Torch", "torch", remedy, kind.removeprefix("torch:")))
         return True
     found = _offered().get(kind)
     if found is None:
@@ -75,16 +83,29 @@ def load_or_say_why(kind: str) -> None:
 
 
 def offered() -> list[str]:
-    """The types that ``load`` can register, as far as one can tell without importing anything large."""
-    return ["sim", *(["opencl"] if _installed("pyopencl") else []), *_offered()]
+    """The types that ``load`` can register, as far as one can tell without importing anything large.
+
+    torch's accelerators are among them once the program has imported torch: that takes seconds.
+    """
+    return ["sim", *(["opencl"] if _installed("pyopencl") else []), *_accelerators(), *_offered()]
 
 
-def _made(module: str, name: str, framework: str, remedy: str) -> Any:
+def _accelerators() -> list[str]:
+    """The accelerator that torch has, if somebody imported it."""
+    torch = sys.modules.get("torch")
+    try:
+        found = torch.accelerator.current_accelerator() if torch and torch.accelerator.is_available() else None
+    except Exception:  # noqa: BLE001 - a torch that is half imported, or of another version
+        return []
+    return [f"torch:{found.type}"] if found is not None else []
+
+
+def _made(module: str, name: str, framework: str, remedy: str, *arguments: str) -> Any:
     """A backend of ours over a framework that may be missing or broken."""
     from importlib import import_module
 
     try:
-        return getattr(import_module(f"eventide.backends.{module}"), name)()
+        return getattr(import_module(f"eventide.backends.{module}"), name)(*arguments)
     except DeviceError:
         raise
     except ModuleNotFoundError as error:

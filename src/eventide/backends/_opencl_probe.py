@@ -88,7 +88,8 @@ def main(skip: int) -> None:
             number += 1
             if number < skip:
                 continue
-            name = f"{device.name.strip()}, {platform.name.strip()} ({platform.version.strip()[:40].strip()})"
+            version = platform.version.split("  ")[0].split(",")[0].strip()
+            name = f"{device.name.strip()}, {platform.name.strip()} ({version})"
             _say({"platform": p, "device": d, "name": name})
             try:
                 found = _look(cl, platform, device, Found(p, d, name))

@@ -4,10 +4,12 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from eventide.cli._calibrate import ENOUGH_CORES, Setup, calibrate, slow_loader, why_no_gain
 from eventide.cli._demo_check import Verdict, judge_variants
 from eventide.cli._demo_check import steps as sanitizer_steps
+from eventide.cli._demo_record import Recorded, record
 from eventide.cli._output import Step
 from eventide.cli._program import DELETED, Program, Run, Shard, load_program
 from eventide.cli._timeline import Span, trace
@@ -42,6 +44,7 @@ class DemoResult:
     program: str  # the path of the program
     callbacks: dict[str, int]  # per hook, over one traced run with events
     timeline: tuple[Span, ...]  # of that run
+    recorded: Recorded  # that run as well
     sanitizer: Verdict  # on the third
     seconds: float  # for everything
 
@@ -61,8 +64,8 @@ def steps(runs: int) -> int:
     return 3 + 3 * runs + sanitizer_steps(runs)
 
 
-def demo(runs: int, seed: int, step: Step) -> DemoResult:
-    """Measure everything; `step` is told what comes next."""
+def demo(runs: int, seed: int, folder: Path, step: Step) -> DemoResult:
+    """Measure everything; the recording goes into the folder, and `step` is told what comes next."""
     began = time.perf_counter()
     step("making shards")
     program = load_program()
@@ -73,7 +76,9 @@ def demo(runs: int, seed: int, step: Step) -> DemoResult:
     results = _measure(program, setup, seeds, step)
     step("tracing one run")
     order = _order(program, len(shards), seeds[0])
-    callbacks, timeline = trace(lambda: _train(program, setup, program.variants[1], order), order)
+    (callbacks, timeline), recorded = record(
+        lambda: trace(lambda: _train(program, setup, program.variants[1], order), order), folder
+    )
     orders = [_order(program, len(shards), one) for one in seeds]
     truth = results[program.variants[0]]
     verdict = judge_variants(
@@ -98,6 +103,7 @@ def demo(runs: int, seed: int, step: Step) -> DemoResult:
         program=str(program.path),
         callbacks=callbacks,
         timeline=timeline,
+        recorded=recorded,
         sanitizer=verdict,
         seconds=time.perf_counter() - began,
     )

@@ -8,8 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from eventide.cli._demo import DemoResult, Outcome
+from eventide.cli._demo_record import Recorded
 from eventide.cli._findings_text import print_hanging
 from eventide.cli._timeline import draw, overlap
+from eventide.report import _format as fmt
+from eventide.report._table import Fitted
 
 _LOADERS = {
     "zlib": "inflates and normalises a shard into one of two slots",
@@ -33,6 +36,10 @@ def show_demo(result: DemoResult, console: Console) -> None:
         console.print(escape(line))
     console.print()
     _show_timeline(result, console)
+    console.print("\n[b]Recorded in that run[/b]")
+    console.print(_recorded(result.recorded))
+    for line in recorded_lines(result.recorded):
+        console.print(escape(line))
     console.print("\n[b]Callbacks heard in that run[/b]")
     console.print(_callbacks(result.callbacks))
     console.print()
@@ -139,3 +146,26 @@ def _callbacks(callbacks: dict[str, int]) -> Table:
     for left, right in zip(names[:half], [*names[half:], *[""] * (2 * half - len(names))], strict=True):
         table.add_row(left, str(callbacks[left]), f"   {right}", str(callbacks.get(right, "")))
     return table
+
+
+def _recorded(recorded: Recorded) -> Fitted:
+    """Work by name, then the streams it ran on."""
+    work = [
+        (row.name, f"{row.count:,}", fmt.time(row.total), fmt.time(row.median), fmt.time(row.max))
+        for row in recorded.work
+    ]
+    streams = [
+        (f"stream {row.stream}", f"{row.count:,}", fmt.time(row.busy), fmt.percent(row.busy, row.wall), "")
+        for row in recorded.streams
+    ]
+    return Fitted(("work", "count", "total", "median", "max"), [*work, *streams], 1)
+
+
+def recorded_lines(recorded: Recorded) -> list[str]:
+    """What the host did meanwhile, what was lost, and the files."""
+    native, view = recorded.files
+    blocked = f"The host blocked {recorded.sync_count} times, {fmt.time(recorded.sync_time)} in all."
+    return [
+        f"{blocked} {recorded.things:,} things recorded, {recorded.dropped:,} dropped.",
+        f"Saved as {native} (try: eventide report {native}) and {view} (open it at ui.perfetto.dev).",
+    ]

@@ -5,6 +5,8 @@
     CallbackTrigger, CallbackArgs                         what start and end callbacks get       _args.py
     Compile, CompileRecord                                one that runs, one that is over        _compile.py, _record.py
 
+Each compile is also a span of category "compile" when something is being recorded (_trace.py).
+
 The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by ``eventide.adapters``; any
 other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """

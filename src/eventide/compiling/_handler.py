@@ -20,6 +20,7 @@ from eventide.compiling._compile import Compile
 from eventide.compiling._each import CompileSubscription, EachCallback, Listeners
 from eventide.compiling._record import CompileRecord
 from eventide.compiling._signature import call, check_callback
+from eventide.compiling._trace import record_in_trace
 from eventide.errors import UsageTypeError, UsageValueError, report_callback_error
 
 Callback = Callable[..., object]
@@ -196,6 +197,7 @@ class CompilationCallbackHandler:
             self._local.inside -= 1
 
     def _publish(self, record: CompileRecord) -> None:
+        record_in_trace(record)
         self._each.tell(record)
 
 

@@ -1,4 +1,43 @@
-"""Listeners that make a trace of what a program does.
+"""Listeners that make a trace of what a program does, and the profiler: record a scope, and ask what took the time.
 
-_autostart   the recording that `eventide run` starts inside the program      _site   what starts it there
+    profile                                     the scope; options as in torch.profiler     _profile.py
+    current_profiler, disable_profiler          the profile that was started last           _active.py
+    ProfilerResult                              trace, table(), save(), report()            _result.py
+    schedule, ProfilerAction                    which steps are recorded                    _schedule.py
+    the recording that `eventide run` starts inside the program: _autostart, and _site, which starts it there
+
+A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (_recording.py).
+Besides the recorder it listens to torch, compilers, one object's calls and the kernel's counters (_sources.py).
+Backends written in C or C++ report through ``eventide/profiler.h``.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eventide.profiler._active import current_profiler, disable_profiler
+    from eventide.profiler._profile import profile
+    from eventide.profiler._result import ProfilerResult
+    from eventide.profiler._schedule import ProfilerAction, schedule
+
+__all__ = ["ProfilerAction", "ProfilerResult", "current_profiler", "disable_profiler", "profile", "schedule"]
+
+# A program under `eventide run` pays for none of these unless it asks for them.
+_ON_USE = {
+    "ProfilerAction": "_schedule",
+    "ProfilerResult": "_result",
+    "current_profiler": "_active",
+    "disable_profiler": "_active",
+    "profile": "_profile",
+    "schedule": "_schedule",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
+    found.__module__ = __name__
+    globals()[name] = found
+    return found

@@ -111,6 +111,7 @@ class _Reader:
         self.sizes: dict[int, int] = {}
         self.names: dict[int, str] = {}
         self._at: dict[str, int] = {}  # address by buffer
+        self._home: dict[str, int] = {}  # the same, also when somebody else has that address now
         self._freed: dict[str, int] = {}  # number of the free by buffer
         self._owner: dict[int, str] = {}  # buffer by address
         self._used: dict[str, int] = {}  # first use of buffers that nobody allocated
@@ -185,7 +186,7 @@ class _Reader:
             old = str(_label(where, "reuses", old))
             if old not in self._freed:
                 raise UsageValueError(f"{where} reuses the address of {old!r}, which was not freed before")
-            base = self._at[old]
+            base = self._home[old]
             owner = self._owner[base]
             if owner not in self._freed:
                 raise UsageValueError(
@@ -196,7 +197,7 @@ class _Reader:
             step.retakes = [(ghost, self._freed[owner])]
         self._freed.pop(buffer, None)
         self._allocated.add(buffer)
-        self._at[buffer] = step.address = base
+        self._at[buffer] = self._home[buffer] = step.address = base
         self._owner[base] = buffer
         self.names[base] = buffer
         self._grow(base, _integer(where, "bytes", op.get("bytes", 0)))
@@ -213,7 +214,7 @@ class _Reader:
 
     def _address(self, buffer: str, number: int) -> int:
         if buffer not in self._at:
-            self._at[buffer] = self._fresh(buffer)
+            self._at[buffer] = self._home[buffer] = self._fresh(buffer)
             self._used[buffer] = number
         return self._at[buffer]
 

@@ -112,7 +112,8 @@ def _build(columns: dict[str, Any], account: dict[str, Any], how: str, broken: s
 
 def _rows(spans: dict[str, Any], strings: Strings, tracks: Tracks) -> Rows:
     on_device = np.array([row.device is not None for row in tracks.rows] or [False])[spans["track"]]
-    category = categorize(spans["category"], spans["name"], strings, on_device)
+    on_stream = np.array([row.kind == "stream" for row in tracks.rows] or [False])[spans["track"]]
+    category = categorize(spans["category"], spans["name"], strings, on_stream, on_device & ~on_stream)
     ids = (_filled(spans, "correlation"), _filled(spans, "stream"))
     return Rows(spans["track"], spans["start"], spans["duration"], *ids, category, on_device)
 
@@ -161,7 +162,7 @@ def _steps(names: Ids, category: Any, strings: Strings) -> pa.Array:
 
 def _instants(instants: dict[str, Any], strings: Strings) -> dict[str, Any]:
     nowhere = np.zeros(len(instants["time"]), np.bool_)  # an instant is no work, wherever it is
-    category = categorize(instants["category"], instants["name"], strings, nowhere)
+    category = categorize(instants["category"], instants["name"], strings, nowhere, nowhere)
     return {
         "track": instants["track"],
         "name": strings.dictionary(instants["name"]),

@@ -90,6 +90,10 @@ HOST: dict[str, Rule] = {
     "user_annotation": _annotation,
     "python_function": _python,
     "dynamo_timed": "compile",
+    "Op": _operator,  # TensorFlow
+    "FEE": _python,  # VizTracer: function entry and exit
+    "cuda_api": _runtime,  # converters of Nsight's files
+    "nvtx": "annotation",
     "": _unnamed,
 }
 _RUNTIMES = re.compile(r"(\w+_)?(runtime|driver)$")
@@ -120,9 +124,14 @@ def is_device(category: str) -> bool:
     return category.lower() in DEVICE
 
 
-def categorize(sources: Ids, names: Ids, strings: Strings, on_stream: Mask) -> npt.NDArray[np.int8]:
-    """The category of each row, as a number of WORDS. Rows of categories that nobody knows go by where they are."""
-    rules: list[Rule] = ["other", on_device, _unnamed]
+def categorize(
+    sources: Ids, names: Ids, strings: Strings, on_stream: Mask, beside_stream: Mask
+) -> npt.NDArray[np.int8]:
+    """The category of each row, as a number of WORDS. Rows of categories that nobody knows go by where they are.
+
+    Beside the streams of a device some tools draw lines that show the same time again, by step, module or scope.
+    """
+    rules: list[Rule] = ["other", on_device, _unnamed, "annotation", _operator]
     table = np.zeros(len(strings), np.int8)
     for number, source in strings.used(sources).items():
         rule = rule_of(source)
@@ -131,8 +140,9 @@ def categorize(sources: Ids, names: Ids, strings: Strings, on_stream: Mask) -> n
                 rules.append(rule)
             table[number] = rules.index(rule)
     chosen = table[sources]
-    chosen[(chosen == 0) & on_stream] = 1
+    chosen[((chosen == 0) | (chosen == 4)) & on_stream] = 1
     chosen[(sources == 0) & ~on_stream] = 2
+    chosen[((chosen == 0) | (chosen == 2) | (chosen == 4)) & beside_stream] = 3
     found = np.empty(len(sources), np.int8)
     for number, rule in enumerate(rules):
         rows = np.flatnonzero(chosen == number)

@@ -13,7 +13,7 @@ from eventide.store._kineto_edges import KINDS, WORK, Edges, Rows
 from eventide.store._kineto_metadata import OWN_ENDS
 
 # What Kineto and its predecessor call the arrow from a launch to the work.
-_LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda"}
+_LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda", "launch"}
 _FORWARD = {"fwdbwd", "forward_backward"}
 _TEXT = 2
 

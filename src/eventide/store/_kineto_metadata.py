@@ -10,7 +10,7 @@ _MAX_TIME = 2**61  # ns, as in the core
 # What is left out because a Trace has no place for it, and nothing is missed: Kineto ends an arrow on each call that
 # could have launched something, whether or not one began there.
 OWN_ENDS = "arrow that ends on its own call"
-HARMLESS = {"object", "sample", "memory dump", "clock sync", "context", "link", OWN_ENDS}
+HARMLESS = {"empty object", "object", "sample", "memory dump", "clock sync", "context", "link", OWN_ENDS}
 
 
 @dataclass

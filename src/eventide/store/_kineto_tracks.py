@@ -16,6 +16,8 @@ _INTEGER, _TEXT, _LANE = 1, 2, 3  # kinds of ids in the core
 ALL_STREAMS = {-1, 2**32 - 1}  # how CUPTI says that a row is about no one stream
 _STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA)\b[ :]*(\d{1,9})?", re.IGNORECASE)
+_STREAM_OF_PROCESS = re.compile(r"/stream:(\d{1,9}|all)\b")  # TensorFlow has a process for each stream
+_NOT_PROCESSES = {"Spans", "Traces", ""}  # where Kineto puts what is about the whole recording
 _LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # the others show the same time again, by step, module or name scope
 # What categories and device properties say, then what the names of runtime calls say. Kernels of AMD keep names in cu.
 _KINDS = {
@@ -150,14 +152,14 @@ class _Place:
             category, lane = self.tid_text, self.tid[1] & 0xFFFFFFFF
             return Track("other", f"{category or 'asynchronous'} {lane + 1}", pid)
         named = _DEVICE.search(self.label) or _DEVICE.search(self.pid_text)
-        told = _STREAM.match(self.thread) or _STREAM.match(self.tid_text)
+        told = _STREAM.match(self.thread) or _STREAM.match(self.tid_text) or _STREAM_OF_PROCESS.search(self.label)
         if self.busy or (named and (told or self.thread in _LINES_OF_TPU)) or self.pid_text == "CUDA functions":
             return self._on_device(kind, named, told, device, stream)
-        name = self.thread or self.tid_text
+        name = self.thread or self.tid_text or ("" if tid is None else f"thread {tid}")
         if named:  # a device's, but no stream: a queue, or a line that shows the streams' time once more
             return Track("other", name, pid, tid, self._where(kind, named, device))
-        if self.tid[0] == _INTEGER:
-            return Track("thread", self.thread or f"thread {tid}", pid, tid)
+        if self.tid[0] == _INTEGER or (name and self.pid_text not in _NOT_PROCESSES):
+            return Track("thread", name, pid, tid)
         return Track("other", name or "trace", pid, tid)
 
     def _where(self, kind: str, named: re.Match[str] | None, device: int | None) -> str:
@@ -173,7 +175,7 @@ class _Place:
     ) -> Track:
         where = self._where(kind, named, device)
         if stream is None:
-            stream = int(told[1]) if told else _number(self.tid)
+            stream = (int(told[1]) if told[1] != "all" else 0) if told else _number(self.tid)
         pid, tid = _number(self.pid), _number(self.tid)
         if stream in ALL_STREAMS:  # what concerns all streams, such as a synchronization of the device
             return Track("other", f"{where} all streams", pid, tid, where)

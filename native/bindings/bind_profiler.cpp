@@ -1,0 +1,38 @@
+// What backends report to profiles; see eventide/profiler.h.
+#include <string>
+
+#include "../core/profiler.hpp"
+#include "bind.hpp"
+#include "utf8.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+
+void bind_profiler(nb::module_& m) {
+    profiler::publish_table();
+    m.def("profiler_ask", &profiler::ask, nb::arg("what"), "What running profiles want to hear, as bits.");
+    m.def("profiler_connect", &profiler::connect_loaded,
+          "Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.");
+    m.def("profiler_refused", &profiler::refused, "Events that came from C with times that cannot be.");
+    m.def(
+        "profiler_event",
+        [](int64_t start_us, int64_t end_us, int64_t debug_handle, nb::handle name, nb::handle backend) {
+            return profiler::backend_event(start_us, end_us, debug_handle, utf8(name.ptr()), utf8(backend.ptr()));
+        },
+        nb::arg("start_us"), nb::arg("end_us"), nb::arg("debug_handle"), nb::arg("name"), nb::arg("backend"));
+    m.def(
+        "profiler_memory_event",
+        [](uint64_t address, int64_t size, uint64_t allocated, uint64_t reserved, nb::handle device) {
+            profiler::backend_memory_event(address, size, allocated, reserved, utf8(device.ptr()));
+        },
+        nb::arg("address"), nb::arg("size"), nb::arg("allocated"), nb::arg("reserved"), nb::arg("device"));
+    m.def(
+        "profiler_clock",
+        [](nb::handle backend, int64_t before_us, int64_t backend_us, int64_t after_us) {
+            profiler::backend_clock(utf8(backend.ptr()), before_us, backend_us, after_us);
+        },
+        nb::arg("backend"), nb::arg("before_us"), nb::arg("backend_us"), nb::arg("after_us"));
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,55 @@
+"""The demo's one recorded run: its files, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import eventide as et
+
+if TYPE_CHECKING:  # brings numpy, which the demo's program wants to import first: it asks for one BLAS thread
+    from eventide.analysis import NameRow, StreamRow
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording, saved twice: as it was written while the program ran, and for Perfetto."""
+
+    files: tuple[str, ...]
+    work: tuple[NameRow, ...]  # by name
+    streams: tuple[StreamRow, ...]
+    sync_count: int
+    sync_time: int  # ns
+    things: int
+    dropped: int
+
+
+def record(run: Callable[[], T], folder: Path) -> tuple[T, Recorded]:
+    """Run once while recording."""
+    from eventide.analysis import View, summary
+
+    native, view = folder / "demo.eventide", folder / "demo.pftrace"
+    with et.Recorder(native, stacks=True) as recorder:
+        result = run()
+    trace = recorder.trace
+    trace.save(view)
+    found = summary(View(trace))
+    account = trace.metadata["account"]
+    return result, Recorded(
+        files=(str(native), str(view)),
+        work=found.device,
+        streams=tuple(row for row in found.streams if row.count),
+        sync_count=found.sync_count,
+        sync_time=found.sync_time,
+        things=_total(account["recorded"]),
+        dropped=_total(account["dropped"]),
+    )
+
+
+def _total(counts: object) -> int:
+    """Of a count, or of counts by kind."""
+    return sum(map(_total, counts.values())) if isinstance(counts, dict) else int(str(counts))

@@ -1,0 +1,87 @@
+"""The profiles that run in this process, innermost last, and what the backends are told about it."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from eventide import _native
+from eventide.profiler._recording import recording
+
+if TYPE_CHECKING:
+    from eventide.profiler._profile import profile
+    from eventide.profiler._result import ProfilerResult
+
+EVENTS, MEMORY, FOREIGN = 1, 2, 4  # bits of what backends are asked for; FOREIGN: their times are on other clocks
+
+_log = logging.getLogger("eventide.profiler")
+_lock = threading.Lock()  # guards _running and what the table says
+_running: list[profile] = []
+
+
+def current_profiler() -> profile | None:
+    """The profile that was started last and still runs, on whatever thread; None: nobody profiles."""
+    return _running[-1] if _running else None
+
+
+def disable_profiler() -> ProfilerResult | None:
+    """Stop the profile that was started last, and give its result; None: nobody profiles."""
+    running = current_profiler()
+    return running.stop() if running is not None else None
+
+
+def begin(profiler: profile) -> None:
+    """It runs."""
+    with _lock:
+        _running.append(profiler)
+    ask_backends()
+    _native.profiler_connect()
+
+
+def end(profiler: profile) -> None:
+    """It runs no more."""
+    with _lock:
+        if profiler in _running:
+            _running.remove(profiler)
+    ask_backends()
+
+
+def ask_backends() -> None:
+    """Tell the backends what the running profiles want to hear."""
+    with _lock:
+        what = 0
+        for profiler in _running:
+            if profiler.recording:
+                what |= EVENTS
+                what |= MEMORY if profiler.options.profile_memory else 0
+                what |= FOREIGN if profiler.options.adjust_timestamps else 0
+        _native.profiler_ask(what)
+    if what:  # the recorder wants to stop at exit too, and what registered last goes first
+        atexit.unregister(_stop_all)
+        atexit.register(_stop_all)
+
+
+def _stop_all() -> None:
+    """The program ends: what was asked to be written is written."""
+    while _running:
+        try:
+            _running[-1].stop()
+        except Exception:  # noqa: BLE001  (the others are to be stopped too)
+            _log.exception("a profile could not be saved at exit")
+
+
+def _in_child() -> None:
+    """After fork the child profiles nothing: the recording is its parent's."""
+    global _lock  # noqa: PLW0603  (the old one may be held by a thread that is gone)
+    _lock = threading.Lock()
+    for profiler in _running:
+        profiler.abandon()
+    _running.clear()
+    recording.forget()
+    _native.profiler_ask(0)
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,274 @@
+"""et.profile: record a scope, and give the result."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from eventide import _native
+from eventide.errors import UsageError, UsageTypeError, UsageValueError
+from eventide.profiler import _active
+from eventide.profiler._arguments import read
+from eventide.profiler._cycle import Cycle
+from eventide.profiler._drops import Drops
+from eventide.profiler._result import ProfilerResult, nothing
+from eventide.profiler._schedule import ProfilerAction, ask
+from eventide.profiler._sources import Sources
+
+_log_name = "eventide.profiler"
+RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile(): ...``)
+    """Record what happens in a ``with`` block, on all threads: spans, work, compiles, backends' events, torch.
+
+    module                a torch.nn.Module or other callable whose calls become spans; held weakly
+    path                  written when it stops: .pftrace, .json, .json.gz, .parquet or .eventide
+    report_input_shapes   shapes and types of what operators are given (torch: record_shapes)
+    profile_memory        memory of torch's operators and of backends
+    with_stack            the Python stack of each span and operator
+    with_flops            floating-point operations of torch's operators, forward and backward
+    with_modules          the modules inside `module` as spans, and with each operator the module it belongs to
+    perf_counters         names of the kernel's counters, "cycles" or "instructions" (torch: events)
+    adjust_timestamps     backends' events are on clocks of their own: map them, and say how well that went
+    schedule              which steps are recorded, see ``schedule``; on_trace_ready(prof) after each recorded cycle
+    """
+
+    def __init__(
+        self,
+        module: Any = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        report_input_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        perf_counters: Iterable[str] = (),
+        adjust_timestamps: bool = False,
+        schedule: Callable[[int], object] | None = None,
+        on_trace_ready: Callable[[Any], object] | None = None,
+        **aliases: Any,
+    ) -> None:
+        given = {
+            "report_input_shapes": report_input_shapes,
+            "profile_memory": profile_memory,
+            "with_stack": with_stack,
+            "with_flops": with_flops,
+            "with_modules": with_modules,
+            "perf_counters": perf_counters,
+            "adjust_timestamps": adjust_timestamps,
+            "schedule": schedule,
+            "on_trace_ready": on_trace_ready,
+        }
+        options = read(module, path, {**given, **aliases})
+        self._sources = Sources(options, self._reached)
+        self._module = weakref.ref(options.module) if options.module is not None else None
+        self.options = options.without_module()
+        self.dropped = Drops()
+        self.step_num = 0
+        self.action = ProfilerAction.NONE
+        self._manual = 0  # steps told by prof.step()
+        self._lock = threading.RLock()  # guards the state: start, step and stop come one at a time
+        self._state = "new"
+        self._cycle: Cycle | None = None
+        self._results: list[ProfilerResult] = []
+
+    module = property(lambda self: self._module and self._module(), doc="The module, as long as others keep it.")
+    running = property(lambda self: self._state == "running", doc="True between start() and stop().")
+    recording = property(lambda self: self._cycle is not None, doc="True while something is recorded.")
+
+    @property
+    def result(self) -> ProfilerResult:
+        """What was recorded: the last cycle that is over. Stop the profile first, or let its schedule end one."""
+        if not self._results:
+            state = "; stop it first" if self._state in {"new", "running"} else ""
+            raise UsageError(f"there is no result yet: this profile is {self._state}{state}")
+        return self._results[-1]
+
+    @property
+    def results(self) -> tuple[ProfilerResult, ...]:
+        """One for each cycle of the schedule that is over."""
+        return tuple(self._results)
+
+    def start(self) -> Self:
+        """Begin. A profile is started once."""
+        with self._lock:
+            if self._state != "new":
+                raise UsageError(f"this profile is {self._state}; make a new one")
+            action = ask(self.options.schedule, 0)
+            self._state = "running"
+            _active.begin(self)
+            try:
+                self._sources.open()
+                self._go_to(action)
+            except BaseException:
+                self._state = "stopped"
+                self._close_everything()
+                raise
+        return self
+
+    def stop(self) -> ProfilerResult:
+        """End, and give the result; it is saved if a path was given. A second time gives the same result again."""
+        with self._lock:
+            if self._state != "running":
+                return self.result
+            self._state = "stopped"
+            try:
+                if self.action in RECORDS:
+                    self._finish_cycle(last=True)
+            finally:
+                self._close_everything()
+            if not self._results:
+                self._results.append(nothing(self._about(), "the schedule ended before it recorded anything"))
+        return self.result
+
+    def step(self) -> None:
+        """The next step begins. A torch optimizer tells steps too; the two are not counted twice."""
+        with self._lock:
+            if self._state != "running":
+                raise UsageError(f"this profile is {self._state}; it can step only while it runs")
+            self._manual += 1
+            self._reached(self._manual)
+
+    def _reached(self, number: int) -> None:
+        """Somebody says that `number` steps are over."""
+        with self._lock:
+            if self._state == "running" and number > self.step_num:
+                if self._cycle is not None and self.action in RECORDS:
+                    self._cycle.end_of_step(self.step_num)
+                self.step_num += 1
+                self._go_to(ask(self.options.schedule, self.step_num))
+
+    def _go_to(self, action: ProfilerAction) -> None:
+        before, self.action = self.action, action
+        if before is ProfilerAction.RECORD_AND_SAVE or (before in RECORDS and action not in RECORDS):
+            self._finish_cycle(last=False)
+        if action is ProfilerAction.NONE:
+            self._drop_cycle()
+        elif self._cycle is None:
+            self._cycle = Cycle(self.options, self._sources, self.dropped, number=len(self._results))
+            _active.ask_backends()
+        if action in RECORDS and self._cycle is not None:
+            self._cycle.begin_window()  # once: what came before was for warming up
+
+    def _finish_cycle(self, *, last: bool) -> None:
+        cycle, self._cycle = self._cycle, None
+        _active.ask_backends()
+        if cycle is None:
+            return
+        self._results.append(cycle.finish(self._about(), step=self.step_num if last else None))
+        cycle.save(self._results[-1], self.options.path)
+        if self.options.on_trace_ready is not None:
+            self.options.on_trace_ready(self)
+
+    def _drop_cycle(self) -> None:
+        cycle, self._cycle = self._cycle, None
+        if cycle is not None:
+            cycle.drop()
+            _active.ask_backends()
+
+    def _about(self) -> dict[str, Any]:
+        return {"options": self.options.told(), "steps": self.step_num, "dropped": self.dropped}
+
+    def _close_everything(self) -> None:
+        _active.end(self)
+        try:
+            self._drop_cycle()
+        finally:
+            self._sources.close()
+
+    def abandon(self) -> None:
+        """In a forked child: this profile is the parent's."""
+        self._state, self._cycle = "of the parent process", None
+
+    def record_backend_event(
+        self, start_us: int, end_us: int, debug_handle: int, event_name: str, backend_name: str
+    ) -> bool:
+        """A backend's own event, in microseconds (CLOCK_MONOTONIC, or any clock with adjust_timestamps=True).
+
+        False: nothing is being recorded, and the event is counted in ``dropped``.
+        """
+        _whole(start_us=start_us, end_us=end_us, debug_handle=debug_handle)
+        if end_us < start_us:
+            raise UsageValueError(f"{event_name!r} of {backend_name!r} ends before it starts: {start_us=}, {end_us=}")
+        if not self._takes("event"):
+            return False
+        if not _native.profiler_event(start_us, end_us, debug_handle, event_name, backend_name):
+            raise UsageValueError(
+                f"{event_name!r} of {backend_name!r} is at no time that can be: {start_us=}, {end_us=}"
+            )
+        return True
+
+    def record_backend_memory_event(
+        self, ptr: int | None, alloc_size: int, total_allocated: int, total_reserved: int, device: object
+    ) -> bool:
+        """A backend allocated (or, below zero, freed) memory. False: nobody asked for memory, and it is counted."""
+        _whole(ptr=ptr or 0, alloc_size=alloc_size, total_allocated=total_allocated, total_reserved=total_reserved)
+        if min(total_allocated, total_reserved) < 0:
+            raise UsageValueError(f"totals cannot be negative: {total_allocated=}, {total_reserved=}")
+        if not self._takes("memory"):
+            return False
+        _native.profiler_memory_event(ptr or 0, alloc_size, total_allocated, total_reserved, str(device))
+        return True
+
+    def record_backend_clock(self, backend_name: str, before_us: int, backend_us: int, after_us: int) -> None:
+        """The backend's clock showed `backend_us` between two looks at the host's: makes adjust_timestamps exact."""
+        _whole(before_us=before_us, backend_us=backend_us, after_us=after_us)
+        if after_us < before_us:
+            raise UsageValueError(f"the second look cannot be before the first: {before_us=}, {after_us=}")
+        if self._takes("clock"):
+            _native.profiler_clock(backend_name, before_us, backend_us, after_us)
+
+    def _takes(self, what: str) -> bool:
+        if self._state != "running":
+            self.dropped.add("after disable" if self._state == "stopped" else "before start")
+        elif self._cycle is None:
+            self.dropped.add("outside the schedule")
+        elif what == "memory" and not self.options.profile_memory:
+            self.dropped.add("memory not asked for")
+        else:
+            return True
+        return False
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Save the result as torch does; it must be stopped (or a cycle of its schedule over)."""
+        self.result.save(path)
+
+    def key_averages(self, group_by_input_shape: bool = False) -> Any:
+        """Torch's way to the table: ``prof.key_averages().table(sort_by="self_cpu_time_total")``."""
+        return self.result.grouped(by_shape=group_by_input_shape)
+
+    disable_profiler = stop
+
+    def get_profiler_result(self) -> ProfilerResult:
+        """The seed's name for ``result``."""
+        return self.result
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise
+            import logging
+
+            logging.getLogger(_log_name).exception("the profile of a block that raised could not be saved")
+
+    def __repr__(self) -> str:
+        return f"<profile, {self._state}, step {self.step_num}>"
+
+
+def _whole(**numbers: object) -> None:
+    for name, number in numbers.items():
+        if not isinstance(number, int):
+            raise UsageTypeError(f"{name} must be a whole number, not {type(number).__name__}")

@@ -1,0 +1,50 @@
+"""All that a profile hears from torch, switched on and off together. Imports torch, so it is itself imported on use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from eventide.profiler._arguments import Options
+from eventide.profiler._torch_modules import TorchModules
+from eventide.profiler._torch_ops import OpsListener
+from eventide.profiler._torch_steps import TorchSteps
+
+
+class TorchWatch:
+    """Made and closed on the thread that profiles. `module` is a weak reference, or None."""
+
+    def __init__(self, module: Callable[[], Any] | None, options: Options, reached: Callable[[int], None]) -> None:
+        self._module: Callable[[], Any] = module or (lambda: None)
+        self._options = options
+        self._steps = TorchSteps(reached)
+        self._ops: OpsListener | None = None
+        self._modules: TorchModules | None = None
+
+    def start(self) -> None:
+        """Hear operators and modules."""
+        if self._ops is None:
+            self._ops = OpsListener(self._options)
+            self._modules = TorchModules(self._module(), self._options)
+            self._ops.start()
+
+    def pause(self) -> dict[str, Any]:
+        """Hear no more of them, steps apart: what the trace should say about it."""
+        told: dict[str, Any] = {"torch": str(sys.modules["torch"].__version__)}
+        ops, self._ops = self._ops, None
+        if ops is not None:
+            ops.stop()
+            if self._options.with_flops:
+                told |= {"flops": ops.flops, "flops_by_module": ops.flops_by_module}
+            if ops.memory is not None:
+                told["peak_memory"] = dict(ops.memory.peak)
+        if self._modules is not None:
+            self._modules.close()
+            self._modules = None
+        return told
+
+    def close(self) -> None:
+        """Hear nothing any more."""
+        self.pause()
+        self._steps.close()

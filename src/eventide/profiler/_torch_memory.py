@@ -1,0 +1,63 @@
+"""Memory of torch: each storage that an operator makes, until it is freed. Imports torch.
+
+Counted is what operators made since the profile began; what was there before is not known, and not guessed.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import torch
+
+from eventide import _native
+
+
+class TorchMemory:
+    """Allocations and frees as memory events, with the total of each device."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # guards the two below; a finalizer may run while its thread holds it
+        self._live: dict[int, tuple[str, int]] = {}  # device and bytes, by the storage's own address
+        self._total: dict[str, int] = {}
+        self.peak: dict[str, int] = {}
+        self._closed = False
+
+    def see(self, out: Any) -> None:
+        """What an operator returned; views of known storages are nothing new."""
+        if isinstance(out, torch.Tensor):
+            self._see_one(out)
+        elif isinstance(out, list | tuple):
+            for one in out:
+                self.see(one)
+
+    def _see_one(self, tensor: Any) -> None:
+        if tensor.layout is not torch.strided or tensor.device.type == "meta":
+            return
+        storage = tensor.untyped_storage()
+        key, size = storage._cdata, storage.nbytes()  # noqa: SLF001  (the one name of a storage that views share)
+        device = str(tensor.device) if tensor.device.index is not None else f"{tensor.device.type}:0"
+        with self._lock:
+            if not size or key in self._live or self._closed:
+                return
+            self._live[key] = (device, size)
+            weakref.finalize(storage, self._freed, key, storage.data_ptr()).atexit = False
+            self._tell(device, size, storage.data_ptr())
+
+    def _freed(self, key: int, address: int) -> None:
+        with self._lock:
+            known = self._live.pop(key, None)
+            if known is not None and not self._closed:
+                self._tell(known[0], -known[1], address)
+
+    def _tell(self, device: str, size: int, address: int) -> None:
+        self._total[device] = total = self._total.get(device, 0) + size
+        self.peak[device] = max(self.peak.get(device, 0), total)
+        _native.profiler_memory_event(address, size, total, total, device)
+
+    def close(self) -> None:
+        """Tell no more."""
+        with self._lock:
+            self._closed = True
+            self._live.clear()

@@ -1,0 +1,186 @@
+"""eventide/profiler.h, from plug-ins that are compiled here and loaded with ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import eventide as et
+from eventide.backends import include_path
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+SOURCES = Path(__file__).parent / "plugins"
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-fPIC")
+
+
+def compile_plugin(folder: Path, *flags: str) -> Path:
+    """A new shared object of both sources; another name each time, so that it is loaded anew."""
+    library = folder / f"libreports{len(list(folder.iterdir()))}.so"
+    include = f"-I{include_path()}"
+    c_object = folder / "reports_c.o"
+    run = subprocess.run(
+        ["gcc", "-std=c99", *STRICT, *flags, include, "-c", SOURCES / "reports_c.c", "-o", c_object],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    run = subprocess.run(
+        ["g++", "-std=c++11", *STRICT, *flags, include, "-shared", "-pthread", SOURCES / "reports.cpp", c_object,
+         "-Wl,-z,defs", "-o", library],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return library
+
+
+def load(library: Path) -> ctypes.CDLL:
+    loaded = ctypes.CDLL(str(library))
+    loaded.report.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p]
+    loaded.report_from_c.argtypes = [ctypes.c_int64, ctypes.c_int64]
+    loaded.now_us.restype = ctypes.c_int64
+    loaded.clock_pair.argtypes = [ctypes.c_int64]
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    return compile_plugin(tmp_path_factory.mktemp("plugin"))
+
+
+@pytest.fixture
+def plugin(library, tmp_path) -> ctypes.CDLL:
+    """Loaded anew for each test: Eventide is there already, so it finds the table by itself."""
+    copy = tmp_path / "libreports.so"
+    shutil.copy(library, copy)
+    return load(copy)
+
+
+def spans_of(prof) -> list[tuple[str, str]]:
+    return [(row["name"], row["category"]) for row in prof.result.trace.spans.sort_by("start").to_pylist()]
+
+
+def test_arguments_are_evaluated_only_while_somebody_profiles(plugin) -> None:
+    assert plugin.report(1, 2, b"nobody") == 0
+    assert plugin.evaluations() == 0
+    with et.profile():
+        assert plugin.report(plugin.now_us(), plugin.now_us(), b"events only") == 1
+        assert plugin.evaluations() == 1  # memory was not asked for
+    with et.profile(profile_memory=True):
+        plugin.report(plugin.now_us(), plugin.now_us(), b"both")
+        assert plugin.evaluations() == 3
+    plugin.report(1, 2, b"nobody")
+    assert plugin.evaluations() == 3
+    assert plugin.now_us() == 0
+
+
+def test_the_macros_are_statements_that_leave_the_else_alone(plugin) -> None:
+    assert plugin.report(-1, 2, b"x") == -1
+    assert plugin.report(1, -2, b"x") == -2
+
+
+def test_events_and_memory_of_a_backend_are_in_the_trace(plugin) -> None:
+    with et.profile(profile_memory=True) as prof:
+        start = plugin.now_us()
+        plugin.report(start, start + 3, 'quotes " and \\ and 🎉'.encode())
+        plugin.report_from_c(start, start + 1)
+    trace = prof.result.trace
+    first, *_ = [row for row in trace.spans.to_pylist() if row["category"] == "backend" and row["name"]]
+    assert (first["name"], first["start"], first["duration"]) == ('quotes " and \\ and 🎉', start * 1000, 3000)
+    assert json.loads(first["args"])["debug_handle"] == 7
+    assert {"c++ backend", "c backend", "memory mine:0"} <= set(trace.tracks["name"].to_pylist())
+    assert sorted(row["value"] for row in trace.counters.to_pylist()) == [64, 128]
+    trace.check()
+
+
+def test_spans_end_when_their_block_does_and_threads_without_python_are_heard(plugin) -> None:
+    with et.profile() as prof:
+        plugin.spans()
+        plugin.report_from_c(plugin.now_us(), plugin.now_us())
+    found = [name for name, category in spans_of(prof) if category == "span"]
+    assert found == ['outer "of C++"', "inner", "in an if", "in a thread", "C block"]
+    rows = {row["name"]: row for row in prof.result.trace.spans.to_pylist()}
+    assert rows["in a thread"]["track"] != rows["inner"]["track"]
+    assert rows["inner"]["start"] >= rows['outer "of C++"']["start"]
+
+
+def test_times_that_cannot_be_are_counted_and_not_recorded(plugin) -> None:
+    before = et._native.profiler_refused()
+    with et.profile() as prof:
+        plugin.report(20, 10, b"backwards")
+    assert et._native.profiler_refused() == before + 1
+    assert spans_of(prof) == []
+    assert prof.dropped == {"times that cannot be": 1}
+
+
+def test_the_clock_of_a_backend_is_mapped(plugin) -> None:
+    ahead = 10**9
+    with et.profile(adjust_timestamps=True) as prof:
+        plugin.clock_pair(ahead)
+        start = plugin.now_us()
+        plugin.report(start + ahead, start + ahead + 1, b"elsewhere")
+    (span,) = [row for row in prof.result.trace.spans.to_pylist() if row["category"] == "backend"]
+    assert abs(span["start"] - start * 1000) <= prof.result.profiler["clocks"]["c++ backend"]["error_ns"]
+
+
+def test_a_plugin_that_is_loaded_before_eventide_or_during_a_profile_is_heard(library, tmp_path) -> None:
+    copy = tmp_path / "second.so"
+    shutil.copy(library, copy)
+    code = f"""
+import ctypes, sys
+first = ctypes.CDLL({str(library)!r})
+first.report.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p]
+assert first.report(1, 2, b"too early") == 0
+import eventide as et
+with et.profile() as prof:
+    second = ctypes.CDLL({str(copy)!r})
+    print(first.spans(), second.spans())
+print(sorted(prof.result.trace.spans["name"].to_pylist()))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("in a thread") == 2
+
+
+def test_disabled_it_leaves_nothing_behind(tmp_path) -> None:
+    library = compile_plugin(tmp_path, "-DEVENTIDE_DISABLE", "-Wno-unused-function")
+    symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+    assert "eventide_profiler" not in symbols
+    plugin = load(library)
+    with et.profile(profile_memory=True) as prof:
+        assert plugin.report(1, 2, b"x") == 0
+        plugin.spans()
+    assert plugin.evaluations() == 0
+    assert spans_of(prof) == []
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="no objdump")
+def test_off_it_costs_a_load_and_a_branch_and_no_call(tmp_path) -> None:
+    source = tmp_path / "one.c"
+    source.write_text(
+        "#include <eventide/profiler.h>\n"
+        'void one(int64_t a, int64_t b) { EVENTIDE_RECORD_BACKEND_EVENT(a, b, 1, "x", "y"); }\n',
+        "utf-8",
+    )
+    binary = tmp_path / "one.so"
+    command = ["gcc", "-std=c99", *STRICT, f"-I{include_path()}", "-shared", source, "-o", binary]
+    subprocess.run(command, check=True)
+    text = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", binary], capture_output=True, text=True, check=True
+    ).stdout
+    body = text[text.index("<one>:") :].split("\n\n")[0].splitlines()[1:]
+    until_return = []
+    for line in body:
+        until_return.append(line)
+        if re.search(r"\bret", line):
+            break
+    jumps = [line for line in until_return if re.search(r"\tj\w+ |\tcbz|\tb\.", line)]
+    assert len(jumps) >= 1
+    first_jump = until_return.index(jumps[0])
+    assert first_jump <= 4, "\n".join(until_return)  # the slot's address, the load, the test, the branch
+    assert not [line for line in until_return[: first_jump + 1] if "call" in line]

@@ -1,0 +1,223 @@
+"""et.profile: what it hears, and that it always stops."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import weakref
+
+import pytest
+
+import eventide as et
+from eventide.compiling import CallbackTrigger, callback_handler
+from tests.helpers import TIMEOUT
+
+
+def names(result, category=None) -> list[str]:
+    """Names of the spans in order of their start."""
+    spans = result.trace.spans.sort_by("start").to_pylist()
+    return [span["name"] for span in spans if category in (None, span["category"])]
+
+
+def in_thread(act) -> None:
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join(TIMEOUT)
+
+
+def now_us() -> int:
+    return et._native.now_ns() // 1000
+
+
+def test_a_profile_records_spans_work_and_compiles() -> None:
+    with et.profile() as prof, et.span("outer"):
+        stream = et.Stream("cpu")
+        stream.submit(et.work(int, name="some work")).result(TIMEOUT)
+        stream.close()
+        with callback_handler.install_callbacks(CallbackTrigger.OTHER, "0", name="f"):
+            pass
+    result = prof.result
+    assert names(result, "span") == ["outer"]
+    assert names(result, "work") == ["some work"]
+    assert names(result, "compile") == ["f"]
+    result.trace.check()
+
+
+def test_all_threads_are_heard() -> None:
+    def work() -> None:
+        with et.span("in a thread"):
+            pass
+
+    with et.profile() as prof:
+        for _ in range(3):
+            in_thread(work)
+    assert names(prof.result) == ["in a thread"] * 3
+
+
+def test_profiles_nest_and_each_has_its_own_time() -> None:
+    with et.profile() as outer:
+        with et.span("before"):
+            pass
+        with et.profile() as inner:
+            assert et.current_profiler() is inner
+            with et.span("inside"):
+                pass
+        with et.span("after"):
+            pass
+        assert et.current_profiler() is outer
+    assert names(inner.result) == ["inside"]
+    assert names(outer.result) == ["before", "inside", "after"]
+    assert et.current_profiler() is None
+
+
+def test_profiles_may_end_in_any_order() -> None:
+    first, second = et.profile().start(), et.profile().start()
+    with et.span("both"):
+        pass
+    assert names(first.stop()) == ["both"]
+    with et.span("second only"):
+        pass
+    assert names(second.stop()) == ["both", "second only"]
+    assert et.current_profiler() is None
+
+
+def test_without_a_file_name_nothing_is_saved_and_the_profiler_is_off(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with et.profile(path=""), et.span("x"):
+        pass
+    assert et.current_profiler() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exception_inside_passes_through_and_the_trace_is_there(tmp_path) -> None:
+    path = tmp_path / "t.pftrace"
+    with pytest.raises(KeyError, match="mine"), et.profile(path=path) as prof, et.span("x"):
+        raise KeyError("mine")
+    assert et.current_profiler() is None
+    assert names(prof.result) == ["x"]
+    assert path.exists()
+
+
+def test_a_save_that_fails_does_not_hide_the_error_of_the_block(tmp_path, caplog) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with pytest.raises(KeyError, match="mine"), et.profile(path=folder / "t.json"):
+        folder.rmdir()
+        raise KeyError("mine")
+    assert "could not be saved" in caplog.text
+    assert et.current_profiler() is None
+    folder.mkdir()
+    with pytest.raises(ValueError, match="there is no directory"), et.profile(path=folder / "t.json"):
+        folder.rmdir()
+    assert et.current_profiler() is None
+
+
+def test_saving_by_hand_and_leaving_the_scope_are_both_fine(tmp_path) -> None:
+    with et.profile(path=tmp_path / "scope.json") as prof:
+        with et.span("x"):
+            pass
+        prof.disable_profiler()
+        prof.result.save(tmp_path / "hand.json.gz")
+        prof.export_chrome_trace(tmp_path / "torch.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hand.json.gz", "scope.json", "torch.json"]
+    for path in tmp_path.iterdir():
+        assert names(et.profiler.ProfilerResult(et.open_trace(path))) == ["x"]
+
+
+def test_the_file_is_written_once_and_whole(tmp_path, monkeypatch) -> None:
+    saved: list = []
+    save = et.Trace.save
+
+    def counted(trace, path):
+        saved.append(path)
+        return save(trace, path)
+
+    monkeypatch.setattr(et.Trace, "save", counted)
+    prof = et.profile(tmp_path / "t.pftrace").start()
+    first = prof.stop()
+    assert prof.stop() is first
+    assert prof.disable_profiler() is prof.get_profiler_result() is first
+    assert saved == [str(tmp_path / "t.pftrace")]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.pftrace"]
+
+
+def test_a_profile_is_started_once_and_says_so() -> None:
+    prof = et.profile()
+    assert not prof.record_backend_event(1, 2, 3, "early", "npu")
+    assert prof.dropped == {"before start": 1}
+    with pytest.raises(et.UsageError, match="there is no result yet: this profile is new; stop it first"):
+        prof.export_chrome_trace("t.json")
+    with prof, pytest.raises(et.UsageError, match="this profile is running; make a new one"):
+        prof.start()
+    with pytest.raises(et.UsageError, match="this profile is stopped; make a new one"):
+        prof.start()
+    with pytest.raises(et.UsageError, match="it can step only while it runs"):
+        prof.step()
+
+
+def test_a_callable_object_is_profiled_by_its_calls_and_held_weakly() -> None:
+    class Model:
+        def __call__(self, x):
+            return x + 1
+
+    model, other = Model(), Model()
+    plain = Model.__call__
+    prof = et.profile(model)
+    with prof:
+        assert model(1) == 2
+        assert other(1) == 2
+        with et.profile(model) as inner:
+            model(2)
+    assert Model.__call__ is plain
+    assert names(prof.result) == ["Model", "Model"]
+    assert names(inner.result) == ["Model"]
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    assert prof.module is None
+
+
+@pytest.mark.parametrize(
+    ("what", "message"), [(3, "must be something that is called"), (len, "decorate it with @et.span")]
+)
+def test_what_cannot_be_watched_is_refused_with_the_remedy(what, message) -> None:
+    with pytest.raises(TypeError, match=message):
+        et.profile(what)
+
+
+def test_stack_and_modules_together_give_both() -> None:
+    class Model:
+        def __call__(self):
+            with et.span("inside"):
+                pass
+
+    model = Model()
+    with et.profile(model, with_stack=True, with_modules=True) as prof:
+        model()
+    assert names(prof.result) == ["Model", "inside"]
+    stacks = prof.result.trace.stacks["frames"].to_pylist()
+    for stack in prof.result.trace.spans["stack"].to_pylist():
+        assert any(frame["function"] == "test_stack_and_modules_together_give_both" for frame in stacks[stack])
+
+
+def test_a_forked_child_profiles_nothing() -> None:
+    with et.profile() as prof:
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                with pytest.raises(et.UsageError, match="this profile is of the parent process"):
+                    prof.stop()
+                told = f"{et.current_profiler()} {prof}"
+                with et.profile() as own, et.span("child"):
+                    pass
+                os.write(write, f"{told} {names(own.result)}".encode())
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+    assert os.read(read, 1000) == b"None <profile, of the parent process, step 0> ['child']"
+    os.close(read)
+    os.close(write)
+    assert prof.result is not None

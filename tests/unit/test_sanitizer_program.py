@@ -1,0 +1,105 @@
+"""check_program reads strictly: what is wrong with a program is said with its step; and what findings say of one."""
+
+import pytest
+
+from eventide.errors import UsageError
+from eventide.sanitizer import check_program, check_program_findings
+
+X = {"buffer": "x", "from": 0, "to": 64}
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ([], "a program is a dict with a list of steps under 'ops', not list"),
+        ({}, "a program has a list of steps under 'ops'"),
+        ({"ops": "work"}, "a program has a list of steps under 'ops'"),
+        ({"ops": [7]}, "step 1 must be a dict"),
+        ({"ops": [{"op": "launch"}]}, "step 1 has op 'launch'; it must be one of work, host"),
+        ({"ops": [{"op": "record", "stream": 1}]}, r"step 1 \(record\) needs 'event'"),
+        ({"ops": [{"op": "work", "stream": 1, "writse": []}]}, "has no field 'writse'; it has name, reads, stream"),
+        ({"ops": [{"op": "work", "stream": 1.5}]}, "'stream' is a number or a name, not 1.5"),
+        ({"ops": [{"op": "work", "stream": 1, "thread": "a"}]}, "'thread' is a whole number, not 'a'"),
+        (
+            {"ops": [{"op": "work", "stream": 1, "reads": [{"buffer": "x"}]}]},
+            "an access is a dict with 'buffer', 'from'",
+        ),
+        ({"ops": [{"op": "work", "stream": 1, "reads": "x"}]}, "'reads' is a list of"),
+        ({"ops": [{"op": "host", "reads": [X | {"from": 65}]}]}, "bytes 65 to 64 of 'x': 0 <= from <= to must hold"),
+        ({"ops": [{"op": "exit"}, {"op": "exit"}]}, "comes after the exit in step 1"),
+        ({"ops": [{"op": "allocate", "buffer": "x"}] * 2}, r"step 2 \(allocate\) allocates 'x', which was not freed"),
+        ({"ops": [{"op": "host", "reads": [X]}, {"op": "allocate", "buffer": "x"}]}, "which step 1 has used already"),
+        ({"ops": [{"op": "allocate", "buffer": "y", "reuses": "x"}]}, "reuses the address of 'x', which was not freed"),
+        ({"ops": [], "default_stream_blocks": 3}, "'default_stream_blocks' lists streams, it is 3"),
+    ],
+)
+def test_a_bad_program_is_an_error_that_says_where(program, message):
+    with pytest.raises(UsageError, match=message):
+        check_program(program)
+
+
+def test_an_address_has_one_owner_at_a_time():
+    ops = [
+        {"op": "allocate", "buffer": "x"},
+        {"op": "free", "buffer": "x"},
+        {"op": "allocate", "buffer": "y", "reuses": "x"},
+        {"op": "allocate", "buffer": "z", "reuses": "x"},
+    ]
+    with pytest.raises(UsageError, match="step 4"):
+        check_program({"ops": ops})
+
+
+def test_a_finding_names_both_steps_in_the_words_of_the_program():
+    ops = [
+        {"op": "work", "stream": "copy", "writes": [X], "name": "upload"},
+        {"op": "work", "stream": "compute", "reads": [X], "_note": "forgot to wait"},
+    ]
+    (race,) = check_program_findings({"ops": ops})
+    assert race.first is not None
+    assert (race.kind, race.certainty, race.buffer_name) == ("race", "certain", "x")
+    assert (race.first.work, race.first.name, race.first.stream, race.first.write) == (1, "upload", "copy", True)
+    assert (race.second.work, race.second.name, race.second.stream, race.second.write) == (
+        2,
+        "step 2",
+        "compute",
+        False,
+    )
+    assert (race.second.nbytes, race.fix.action, race.fix.stream) == (64, "wait", "copy")
+    assert len(race.fingerprint) == 16 and race.fingerprint == check_program_findings({"ops": ops})[0].fingerprint
+
+
+def test_a_deadlock_tells_who_waits_for_whom():
+    ops = [
+        {"op": "wait_value", "semaphore": "B", "value": 1, "stream": 1},
+        {"op": "signal_value", "semaphore": "A", "value": 1, "stream": 1},
+        {"op": "wait_value", "semaphore": "A", "value": 1, "stream": 2},
+        {"op": "signal_value", "semaphore": "B", "value": 1, "stream": 2},
+    ]
+    (circle,) = check_program_findings({"ops": ops})
+    assert circle.text == (
+        "stream 1 (step 1, wait_value) waits for semaphore B to reach 1; "
+        "stream 2 (step 3, wait_value) waits for semaphore A to reach 1; and so on: back to stream 1"
+    )
+    (alone,) = check_program_findings({"ops": ops[:1]})
+    assert alone.text == "stream 1 (step 1, wait_value) waits for semaphore B to reach 1, which nobody will do"
+    ranks = [
+        {"op": "collective", "name": name, "rank_stream": rank}
+        for name, rank in (("a", 1), ("b", 1), ("b", 2), ("a", 2))
+    ]
+    (mismatch,) = check_program_findings({"ops": ranks})
+    assert "stream 1 (step 1, collective) waits for collective 'a'" in mismatch.text
+    assert "stream 2 (step 3, collective) waits for collective 'b'" in mismatch.text
+
+
+def test_prediction_ignores_hand_over_and_says_possible():
+    ops = [
+        {"op": "host", "writes": [X]},
+        {"op": "host_signal", "token": "k"},
+        {"op": "host_wait", "token": "k", "thread": 1},
+        {"op": "host", "reads": [X], "thread": 1},
+    ]
+    assert check_program({"ops": ops}) == "ok"
+    (race,) = check_program_findings({"ops": ops}, predict=True)
+    assert (race.kind, race.certainty, race.fix.action) == ("race", "possible", "hand-over")
+    (race,) = check_program_findings({"ops": [ops[0], ops[3]]}, predict=True)
+    assert race.certainty == "certain"
