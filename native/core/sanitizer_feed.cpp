@@ -24,8 +24,7 @@ void Feed::heard(const HookRecord& r, uint64_t thread, uint32_t stack) {
         case Hook::stream_creation:
             return engine_.create_stream(r.stream, device_number(r.device));
         case Hook::stream_deletion:
-            closing_.insert(r.stream);
-            return;
+            return going(r.stream);
         case Hook::event_creation:
             return engine_.create_event(at, r.event);
         case Hook::event_deletion:
@@ -55,6 +54,17 @@ void Feed::heard(const HookRecord& r, uint64_t thread, uint32_t stack) {
         case Hook::work_completion:
             return;
     }
+}
+
+// A stream that is closed is synchronized next, and then it is gone. One that is dropped runs what it has, and nobody
+// knows when that is over; its place is used again when enough others have gone after it.
+void Feed::going(uint64_t stream) {
+    constexpr size_t gone_to_keep = 256;
+    if (!closing_.insert(stream).second) return;
+    going_.push_back(stream);
+    if (going_.size() <= gone_to_keep) return;
+    if (closing_.erase(going_.front())) engine_.delete_stream({}, going_.front());
+    going_.pop_front();
 }
 
 void Feed::submitted(const At& at, const HookRecord& r) {

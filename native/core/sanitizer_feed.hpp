@@ -1,6 +1,7 @@
 // From what the hooks say to the sanitizer's engine: the one place where records become its verbs, live and offline.
 #pragma once
 
+#include <deque>
 #include <unordered_set>
 #include <vector>
 
@@ -24,12 +25,14 @@ class Feed {
 
   private:
     void submitted(const At& at, const HookRecord& r);
+    void going(uint64_t stream);
     void synchronized(const At& at, const HookRecord& r);
     void learnt(const At& at, const HookRecord& r);
 
     Engine& engine_;
     std::unordered_set<uint64_t> marked_;   // handles of synchronizations that have begun
     std::unordered_set<uint64_t> closing_;  // streams that are about to go
+    std::deque<uint64_t> going_;            // the same in order
     std::vector<Range> reads_, writes_;     // kept for their memory
 };
 

@@ -23,6 +23,9 @@ SPANS = (
     Span("train", 7, 0, 4.0, 7.0),
     Span("train", 12, 1, 7.0, 8.0),
 )
+READ = Place("train", "reads", "prefetch.py", 65, "loss = train.submit(step, slot, labels, w1, w2)")
+WRITE = Place("load", "writes", "prefetch.py", 62, "load.submit(fill, packed, slot)")
+VERDICT = Verdict("race", 44, 2, 2, 1, 0, READ, WRITE, "make stream 3 'load' wait for event 4", "clean: 96 of 96")
 
 
 def outcome(variant: str, identical: int, **changes) -> Outcome:
@@ -43,18 +46,7 @@ def result(events: Outcome, broken: Outcome, **changes) -> DemoResult:
         deleted_line=59,
         program="prefetch.py",
         callbacks=dict.fromkeys(et.hooks.HOOKS, 2),
-        sanitizer=Verdict(
-            kind="race",
-            count=44,
-            runs=2,
-            found=2,
-            right=1,
-            slowed=0,
-            first=Place("train", "reads", "prefetch.py", 65, "loss = train.submit(step, slot, labels, w1, w2)"),
-            second=Place("load", "writes", "prefetch.py", 62, "load.submit(fill, packed, slot)"),
-            fix="make stream 3 'load' wait for event 4",
-            others="clean: 96 of 96 work items had known accesses",
-        ),
+        sanitizer=VERDICT,
         timeline=SPANS,
         recorded=Recorded(
             files=("demo.eventide", "demo.pftrace"),
@@ -121,6 +113,11 @@ def test_misuse_is_one_line_with_the_remedy_and_code_2(arguments, message, capsy
     assert captured.err.startswith(message)
     assert captured.err.endswith("--help')\n")
     assert captured.err.count("\n") == 1
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_demo_runs(capsys):
+    assert main(["demo", "-o", "no/such/folder"]) == 2
+    assert capsys.readouterr().err.startswith("eventide: no/such/folder is no directory to save the recording in")
 
 
 def test_an_error_of_eventide_is_one_line_and_code_2(monkeypatch, capsys):

@@ -1,0 +1,90 @@
+// Hook records become the engine's verbs.
+#include "check.hpp"
+#include "sanitizer_feed.hpp"
+
+using namespace eventide;
+using namespace eventide::sanitizer;
+
+namespace {
+
+struct Fed {
+    Engine engine;
+    Feed feed{engine};
+
+    void hear(HookRecord r, uint64_t thread = 1, uint32_t stack = 0) { feed.heard(r, thread, stack); }
+    void submit(uint64_t stream, uint64_t work, const Access& write, uint64_t thread = 1) {
+        HookRecord r{.hook = Hook::work_submission, .stream = stream, .work = work};
+        r.accesses_known = true;
+        r.writes = &write;
+        r.write_count = 1;
+        hear(r, thread, uint32_t(work));
+    }
+    size_t found() {
+        engine.finish({.thread = 1}, false);
+        return engine.findings().size();
+    }
+};
+
+constexpr Access bytes{64, 64};
+
+}  // namespace
+
+TEST(strided_views_that_miss_each_other_do_not_race) {
+    Fed f;
+    f.submit(1, 1, {.address = 0, .bytes = 100, .run = 4, .stride = 8});
+    f.submit(2, 2, {.address = 4, .bytes = 100, .run = 4, .stride = 8});
+    CHECK(f.found() == 0);
+}
+
+TEST(a_synchronization_covers_what_was_there_when_it_began) {
+    Fed f;
+    f.submit(1, 1, bytes);
+    f.hear({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
+    f.submit(1, 2, {.address = 256, .bytes = 8}, 2);  // by another thread, meanwhile
+    f.hear({.hook = Hook::stream_synchronization, .end = true, .stream = 1, .handle = 7});
+    f.submit(2, 3, bytes);
+    CHECK(f.engine.findings().empty());
+    f.submit(2, 4, {.address = 256, .bytes = 8});
+    CHECK(f.found() == 1);
+}
+
+TEST(one_that_gave_up_covers_nothing) {
+    Fed f;
+    f.submit(1, 1, bytes);
+    f.hear({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
+    HookRecord end{.hook = Hook::stream_synchronization, .end = true, .stream = 1, .handle = 7};
+    end.name = "gave up";
+    f.hear(end);
+    f.submit(2, 2, bytes);
+    CHECK(f.found() == 1);
+}
+
+TEST(a_synchronization_by_hand_has_no_number_and_no_end) {
+    Fed f;
+    f.submit(1, 1, bytes);
+    f.hear({.hook = Hook::stream_synchronization, .stream = 1});
+    f.submit(2, 2, bytes);
+    CHECK(f.found() == 0);
+}
+
+TEST(a_version_that_nobody_knows_is_the_newest) {
+    Fed f;
+    f.submit(1, 1, bytes);
+    f.hear({.hook = Hook::event_record, .stream = 1, .event = 5, .version = hub::newest_version});
+    f.hear({.hook = Hook::event_wait, .stream = 2, .event = 5, .version = hub::newest_version});
+    f.submit(2, 2, bytes);
+    CHECK(f.found() == 0);
+}
+
+TEST(many_streams_that_are_dropped_take_bounded_room) {
+    Fed f;
+    for (uint64_t stream = 1; stream <= 5000; ++stream) {
+        f.hear({.hook = Hook::stream_creation, .stream = stream});
+        f.submit(stream, stream, {.address = stream * 64, .bytes = 64});
+        f.hear({.hook = Hook::stream_deletion, .stream = stream});
+    }
+    CHECK(f.engine.coverage().streams < 300);
+    CHECK(f.found() == 0);
+}
+
+MAIN
