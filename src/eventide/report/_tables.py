@@ -20,7 +20,7 @@ def breakdown_table(result: Breakdown, most: int | None = None, devices: int | N
         steps, left = _steps(device, most)
         rows += [[f"  {part.scope}", *_part(part)] for part in steps if part.wall]
         if left:
-            rows.append([f"  {left} faster steps"])
+            rows.append([f"  {left} faster {'step' if left == 1 else 'steps'}"])
     if len(shown) < len(result.devices):
         rows.append([f"{len(result.devices) - len(shown)} busier devices"])
     return table("Where the time went", _PARTS, rows)

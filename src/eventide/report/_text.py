@@ -24,13 +24,13 @@ def render_report(report: Report) -> RenderableType:
     ]
     if report.breakdown.devices:
         several = len(report.breakdown.devices) > 1
-        parts += [Text(""), breakdown_table(report.breakdown, 0 if several else 2, _DEVICES), *_causes(report)]
+        parts += [Text(""), breakdown_table(report.breakdown, 0 if several else 1, _DEVICES), *_causes(report)]
         parts += [Text(""), name_table(report.summary.device, _ROWS)]
     if report.summary.host:
         parts += [Text(""), host_table(report.summary, _ROWS)]
     if report.path.wall and report.breakdown.devices:
         parts += [Text(""), path_table(report.path, 3)]
-    todos = [*dict.fromkeys(finding.todo for finding in found if finding.todo)][:3]
+    todos = [*dict.fromkeys(finding.todo for finding in found if finding.todo)][:2]
     for head, texts in (("Next", todos), ("Not known", unknowns(report)[:3])):
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]
