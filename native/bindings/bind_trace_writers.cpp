@@ -73,7 +73,7 @@ nb::dict dict_of(const nb::dict& tables, const char* name) {
 }
 
 int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,
-                      uint64_t first_track) {
+                      int64_t first, uint64_t first_track) {
     trace::PftraceInput in;
     in.spans = spans_of(dict_of(tables, "spans"));
     in.instants = instants_of(dict_of(tables, "instants"));
@@ -84,6 +84,7 @@ int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict ta
     in.outcomes = texts(names["outcomes"]);
     in.places = texts(names["places"]);
     in.base = base;
+    in.first = first;
     in.first_track = first_track;
     PythonSink sink(std::move(write));
     nb::gil_scoped_release release;
@@ -151,10 +152,10 @@ void bind_trace_writers(nb::module_& m) {
         nb::sig("def assign_lanes(spans: dict[str, typing.Any], tracks: int) -> Lanes"),
         "Puts each span on the first lane of its track on which it nests.");
     m.def("write_pftrace", write_pftrace, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
-          nb::arg("base"), nb::arg("first_track"),
+          nb::arg("base"), nb::arg("first"), nb::arg("first_track"),
           nb::sig("def write_pftrace(write: collections.abc.Callable[[bytes], object], lanes: Lanes, "
                   "tables: dict[str, dict[str, typing.Any]], names: dict[str, typing.Any], base: int, "
-                  "first_track: int) -> int"),
+                  "first: int, first_track: int) -> int"),
           "Writes track events through `write`; returns how many edges became arrows.");
     m.def("write_chrome", write_chrome, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
           nb::arg("layout"), nb::arg("base"), nb::arg("first"),

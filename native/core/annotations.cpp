@@ -16,14 +16,25 @@ constexpr size_t deepest = 100;                 // deeper values are kept as JSO
 
 }  // namespace
 
-uint64_t Annotations::key(std::string_view name) {
+uint32_t Annotations::find(std::string_view name) {
     auto found = keys_.find(name);
     if (found == keys_.end()) {
         found = keys_.emplace(std::string(name), uint32_t(names_.size() + 1)).first;
         names_.push_back(found->first);
         seen_in_.push_back(0);
+        next_.push_back(0);
     }
-    const uint32_t number = found->second;
+    return found->second;
+}
+
+uint64_t Annotations::key(std::string_view name) {
+    // Events of one kind have the same names in the same order: what followed the last name will follow it again.
+    uint32_t number = last_ ? next_[last_ - 1] : 0;
+    if (!number || names_[number - 1] != name) {
+        number = find(name);
+        if (last_) next_[last_ - 1] = number;
+    }
+    last_ = number;
     if (seen_in_[number - 1] != sequence_) {
         seen_in_[number - 1] = sequence_;
         fresh_.push_back(number);
@@ -57,8 +68,9 @@ bool Annotations::members(std::string& out, uint32_t field, json::Cursor& cursor
         if (scratch_.size() <= depth) scratch_.resize(depth + 8);
         std::string made = std::move(scratch_[depth]);
         made.clear();
-        if (!cursor.string(text_) || !cursor.take(':')) return false;
-        proto::number(made, name_iid, key(text_));
+        std::string_view name;
+        if (!cursor.string(name, text_) || !cursor.take(':')) return false;
+        proto::number(made, name_iid, key(name));
         if (!value(made, cursor, depth + 1)) return false;
         proto::bytes(out, field, made);
         scratch_[depth] = std::move(made);
@@ -80,9 +92,13 @@ void Annotations::number(std::string& out, std::string_view text) {
     int64_t whole;
     uint64_t large;
     const char *const begin = text.data(), *const end = begin + text.size();
-    if (std::from_chars(begin, end, whole).ptr == end && std::from_chars(begin, end, whole).ec == std::errc()) {
+    const auto reads = [&](auto& into) {
+        const auto read = std::from_chars(begin, end, into);
+        return read.ptr == end && read.ec == std::errc();
+    };
+    if (reads(whole)) {
         proto::number(out, int_value, uint64_t(whole));
-    } else if (std::from_chars(begin, end, large).ptr == end && std::from_chars(begin, end, large).ec == std::errc()) {
+    } else if (reads(large)) {
         proto::number(out, uint_value, large);
     } else if (text.find_first_of(".eENI") == text.npos) {  // a whole number of more than 64 bits
         proto::bytes(out, legacy_json_value, text);
@@ -101,10 +117,12 @@ void Annotations::number(std::string& out, std::string_view text) {
 
 bool Annotations::value(std::string& out, json::Cursor& cursor, size_t depth) {
     switch (cursor.peek()) {
-        case '"':
-            if (!cursor.string(text_)) return false;
-            proto::bytes(out, string_value, text_);
+        case '"': {
+            std::string_view text;
+            if (!cursor.string(text, text_)) return false;
+            proto::bytes(out, string_value, text);
             return true;
+        }
         case 't':
             proto::number(out, bool_value, 1);
             return cursor.word("true");

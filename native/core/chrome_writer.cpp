@@ -83,7 +83,9 @@ class Writer {
         if (s.work[row] != none) integer("work", s.work[row]);
         if (s.outcome[row] >= 0) member("outcome", outcomes_[s.outcome[row]]);
         stack(s.stack[row]);
-        const int64_t stream = in_.stream[lane],
+        // An annotation on a stream is no work: tools would count it.
+        const bool work = in_.categories[s.category[row]] != "gpu_user_annotation";
+        const int64_t stream = work ? in_.stream[lane] : none,
                       correlation = s.correlation[row] != none ? s.correlation[row] : s.work[row];
         arguments(s.args[row], [&](std::string_view args) {
             if (stream != none) added(args, "stream", stream);

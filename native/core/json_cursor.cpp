@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace eventide::trace::json {
 namespace {
@@ -145,14 +146,27 @@ bool Cursor::escape(std::string& out) {
     return true;
 }
 
-bool Cursor::string(std::string& out) {
-    out.clear();
+bool Cursor::string(std::string_view& out, std::string& scratch) {
     if (!take('"')) return false;
+    const auto* const quote = static_cast<const char*>(std::memchr(at_, '"', size_t(end_ - at_)));
+    if (!quote) return false;
+    if (!std::memchr(at_, '\\', size_t(quote - at_))) {
+        out = {at_, size_t(quote - at_)};
+        at_ = quote + 1;
+        return true;
+    }
+    if (!decode(scratch)) return false;
+    out = scratch;
+    return true;
+}
+
+bool Cursor::decode(std::string& out) {
+    out.clear();
     while (at_ < end_) {
         const char* const run = at_;
-        while (at_ < end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) ++at_;
+        while (at_ < end_ && *at_ != '"' && *at_ != '\\') ++at_;
         out.append(run, size_t(at_ - run));
-        if (at_ == end_ || static_cast<unsigned char>(*at_) < 0x20) return false;
+        if (at_ == end_) return false;
         if (*at_++ == '"') return true;
         if (!escape(out)) return false;
     }

@@ -26,8 +26,9 @@ class Cursor {
         at_ += w.size();
         return true;
     }
-    // A string, decoded. Half of a surrogate pair becomes U+FFFD.
-    bool string(std::string& out);
+    // A string, decoded: as it stands in the text where nothing is escaped, else in `scratch`. Half of a surrogate pair
+    // becomes U+FFFD.
+    bool string(std::string_view& out, std::string& scratch);
     // The text of a number, as Python writes them: NaN and Infinity as well.
     std::string_view number();
     // Passes over any value; gives its text, or nothing.
@@ -38,6 +39,7 @@ class Cursor {
   private:
     bool pass_string();
     bool digits();
+    bool decode(std::string& out);
     bool escape(std::string& out);
     bool hex4(unsigned& out);
 

@@ -81,9 +81,7 @@ class Writer {
             return instant < in_.instants.count && in_.instants.track[instant] == int32_t(lane);
         };
         if (begin == end && !has_instant()) return;
-        int64_t first = begin == end ? forever : in_.spans.start[*begin];
-        if (has_instant()) first = std::min(first, in_.instants.time[instant]);
-        start_sequence(lane, first);
+        start_sequence(lane);
         open_.clear();
         // Everything that happens before a span opens: spans end up to that time, instants lie before it.
         const auto advance = [&](int64_t limit) {
@@ -109,7 +107,7 @@ class Writer {
     int64_t write_series(int64_t i) {
         const Counters& c = in_.counters;
         const int32_t series = c.series[i];
-        start_sequence(lanes_.track.size() + size_t(series), c.time[i]);
+        start_sequence(lanes_.track.size() + size_t(series));
         for (; i < c.count && c.series[i] == series; ++i) {
             event_.clear();
             proto::number(event_, event::type, event::counter);
@@ -118,15 +116,15 @@ class Writer {
                 proto::number(event_, event::counter_value, uint64_t(value));
             else
                 proto::real(event_, event::double_counter_value, value);
-            finish(c.time[i]);
+            finish(c.time[i], false);
         }
         return i;
     }
 
-    void start_sequence(size_t track, int64_t first) {
+    void start_sequence(size_t track) {
         ++sequence_;
         annotations_.new_sequence();
-        previous_ = uint64_t(first) - uint64_t(in_.base);
+        previous_ = uint64_t(in_.first) - uint64_t(in_.base);
         std::string defaults, inner, packet;
         proto::number(inner, event::track_uuid, in_.first_track + track);
         proto::number(defaults, packet::timestamp_clock_id, incremental_clock);
@@ -175,7 +173,7 @@ class Writer {
         event_.clear();
         proto::number(event_, event::type, event::slice_end);
         flows(row, true);
-        finish(in_.spans.end(row));
+        finish(in_.spans.end(row), false);
     }
 
     void write_instant(int64_t row) {
@@ -198,7 +196,10 @@ class Writer {
         own_.clear();
         ours(own_);
         const bool hidden = args.find("\"eventide\"") != args.npos;  // theirs might be called so too: put them inside
-        if (!args.empty() && (hidden || !annotations_.members(event_, event::debug_annotations, args))) {
+        const size_t before = event_.size();
+        const bool seen =
+            !hidden && annotations_.members(event_, event::debug_annotations, args) && event_.size() > before;
+        if (!args.empty() && !seen) {  // an object of nothing would not be seen either
             inner_.clear();
             proto::number(inner_, annotation::name_iid, annotations_.key("args"));
             if (!annotations_.members(inner_, annotation::dict_entries, args))
@@ -239,13 +240,13 @@ class Writer {
     }
 
     // The packet around `event_`, with the names that it is the first to use.
-    void finish(int64_t time) {
+    void finish(int64_t time, bool numbered = true) {
         const uint64_t now = uint64_t(time) - uint64_t(in_.base);
         packet_.clear();
         proto::number(packet_, packet::timestamp, now - previous_);
         previous_ = now;
         proto::number(packet_, packet::sequence_id, sequence_);
-        proto::number(packet_, packet::sequence_flags, 2);  // it makes sense only after what the sequence has been told
+        if (numbered) proto::number(packet_, packet::sequence_flags, 2);  // it speaks in numbers told before
         annotations_.take_new_names(introductions_);
         if (!introductions_.empty()) proto::bytes(packet_, packet::interned_data, introductions_);
         introductions_.clear();

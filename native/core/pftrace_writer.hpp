@@ -16,6 +16,7 @@ struct PftraceInput {
     Texts outcomes;
     Texts places;              // stacks, as text for people
     int64_t base = 0;          // ns; what is subtracted from every time, because Perfetto has no negative ones
+    int64_t first = 0;         // the earliest time of all: where the clock of each sequence starts
     uint64_t first_track = 0;  // the uuid of lane 0; lanes come first, then series
 };
 

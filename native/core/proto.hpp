@@ -9,6 +9,10 @@
 namespace eventide::proto {
 
 inline void varint(std::string& out, uint64_t value) {
+    if (value < 0x80) {
+        out.push_back(char(value));
+        return;
+    }
     char bytes[10];
     size_t n = 0;
     for (; value >= 0x80; value >>= 7) bytes[n++] = char(value | 0x80);

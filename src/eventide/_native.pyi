@@ -582,7 +582,7 @@ class Lanes:
 def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
     """Puts each span on the first lane of its track on which it nests."""
 
-def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first_track: int) -> int:
+def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.
     """

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -100,16 +103,16 @@ def test_an_exception_inside_passes_through_and_the_trace_is_there(tmp_path) -> 
 
 
 def test_a_save_that_fails_does_not_hide_the_error_of_the_block(tmp_path, caplog) -> None:
-    folder = tmp_path / "gone"
-    folder.mkdir()
-    with pytest.raises(KeyError, match="mine"), et.profile(path=folder / "t.json"):
-        folder.rmdir()
+    path = tmp_path / "t.json"
+    with pytest.raises(KeyError, match="mine"), et.profile(path=path) as prof:
+        path.mkdir()  # now it cannot be written
         raise KeyError("mine")
     assert "could not be saved" in caplog.text
     assert et.current_profiler() is None
-    folder.mkdir()
-    with pytest.raises(ValueError, match="there is no directory"), et.profile(path=folder / "t.json"):
-        folder.rmdir()
+    assert prof.result is not None
+    path.rmdir()
+    with pytest.raises(ValueError, match="is a directory"), et.profile(path=path):
+        path.mkdir()
     assert et.current_profiler() is None
 
 
@@ -221,3 +224,75 @@ def test_a_forked_child_profiles_nothing() -> None:
     os.close(read)
     os.close(write)
     assert prof.result is not None
+
+
+@pytest.mark.parametrize("name", ["t.pftrace", "t.eventide"])
+def test_a_process_that_is_killed_leaves_what_was_recorded(tmp_path, name) -> None:
+    code = f"""
+import os, signal, eventide as et
+with et.profile({str(tmp_path / name)!r}) as prof:
+    with et.span("before the end"): pass
+    start = et._native.now_ns() // 1000
+    prof.record_backend_event(start, start, 0, "conv", "npu")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = [path for path in tmp_path.iterdir() if path.suffix == ".eventide"]
+    trace = et.open_trace(left)
+    assert {"before the end", "conv"} <= set(trace.spans["name"].to_pylist())
+
+
+def test_a_recording_of_its_own_format_is_kept_and_others_leave_nothing_beside_them(tmp_path) -> None:
+    with et.profile(tmp_path / "t.eventide") as outer, et.profile(tmp_path / "inner.eventide"), et.span("x"):
+        pass
+    with et.profile(tmp_path / "t.pftrace"), et.span("y"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inner.eventide", "t.eventide", "t.pftrace"]
+    assert et.open_trace(tmp_path / "t.eventide").spans["name"].to_pylist() == ["x"]
+    assert et.open_trace(tmp_path / "inner.eventide").spans["name"].to_pylist() == ["x"]
+    assert names(outer.result) == ["x"]
+
+
+def test_a_program_that_ends_inside_a_profile_still_writes_its_file(tmp_path) -> None:
+    path = tmp_path / "t.json"
+    code = (
+        f"import eventide as et; et.profile({str(path)!r}).start(); et.span('x').__enter__().__exit__(None, None, None)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert et.open_trace(path).spans["name"].to_pylist() == ["x"]
+
+
+def test_a_function_that_raises_leaves_no_span_open() -> None:
+    @et.span("decorated")
+    def fails() -> None:
+        raise KeyError
+
+    with et.profile() as prof:
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                fails()
+    assert names(prof.result) == ["decorated", "decorated"]
+    assert prof.result.trace.spans["duration"].null_count == 0
+
+
+def test_what_was_recorded_and_dropped_is_stated_zero_included() -> None:
+    with et.profile() as prof:
+        for _ in range(100):
+            with et.span("x"):
+                pass
+    account = prof.result.trace.metadata["account"]
+    assert account["dropped"]["spans"] == 0
+    assert account["recorded"]["spans"] == 100 == len(names(prof.result))
+    assert "dropped: nothing" in prof.result.report()
+
+
+def test_a_profile_inside_a_recording_is_a_part_of_it() -> None:
+    with et.Recorder() as recorder:
+        with et.span("before"):
+            pass
+        with et.profile() as prof, et.span("inside"):
+            prof.record_backend_event(now_us(), now_us(), 0, "conv", "npu")
+    assert sorted(names(prof.result)) == ["conv", "inside"]
+    assert sorted(recorder.trace.spans["name"].to_pylist()) == ["before", "conv", "inside"]

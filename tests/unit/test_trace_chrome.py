@@ -78,7 +78,10 @@ def test_categories_are_those_that_torch_profiler_would_write(tmp_path):
     trace = et.Trace({"tracks": tracks, "spans": spans(track=track, category=category, name=name)})
     events = saved(trace, tmp_path / "t.json")["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "X"] == list(chrome)
-    assert {event["args"]["device"] for event in events if event["ph"] == "X" and event["pid"] == 1} == {1}
+    on_device = [event for event in events if event["ph"] == "X" and event["pid"] == 1]
+    # An annotation on a stream is no work, and HTA would count it.
+    assert [event["args"].get("stream") for event in on_device] == [2, 2, 2, 2, 2, None, None]
+    assert [event["args"].get("device") for event in on_device] == [1, 1, 1, 1, 1, None, None]
 
 
 def test_arguments_of_the_program_are_kept_and_not_said_twice(tmp_path):

@@ -21,6 +21,7 @@ from eventide.cli import (
     _command_recover,
     _command_report,
     _command_run,
+    _command_trace_files,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -33,6 +34,7 @@ COMMANDS = (
     _command_devices,
     _command_conformance,
     _command_answers,
+    _command_trace_files,
     _command_lint,
     _command_recover,
 )

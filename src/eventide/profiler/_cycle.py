@@ -30,11 +30,12 @@ class Cycle:
         self._window: int | None = None
         self._step = 0
         self._refused = _native.profiler_refused()
-        recording.acquire(stacks=options.with_stack)
+        path = numbered(options.path, number) if options.path is not None else None
+        started = recording.acquire(path, stacks=options.with_stack)
         try:
             sources.resume()
-            if options.path is not None and options.path.lower().endswith(".eventide"):
-                self._file = Recorder(numbered(options.path, number)).start()  # inside the other: a copy of its time
+            if path is not None and path.lower().endswith(".eventide") and not started:
+                self._file = Recorder(path).start()  # inside the other: a copy of its time
         except BaseException:
             recording.release()
             raise

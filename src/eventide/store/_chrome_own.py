@@ -41,7 +41,10 @@ def describe(trace: Trace, orders: dict[str, Ints]) -> dict[str, Any]:
         if name == "counters" and not pc.all(pc.is_finite(table.column("value"))).as_py():
             tables[name] = _text(table)  # JSON has no such numbers
         elif table.num_rows:
-            rest = table.select([column for column in table.column_names if column not in said]).take(orders[name])
+            columns = [column for column in table.column_names if column not in said]
+            rest = table.select([column for column in columns if table.column(column).null_count < table.num_rows])
+            if not np.array_equal(orders[name], np.arange(table.num_rows)):
+                rest = rest.take(orders[name])
             tables[name] = _text(rest.append_column("row", pa.array(orders[name])))
     return {"version": VERSION, "metadata": trace.metadata, "tables": tables}
 
@@ -59,7 +62,7 @@ def restore(read: Trace, own: dict[str, Any]) -> Trace:
     """
     if own.get("version") != VERSION:
         return _as_read(read, f"it was written by another version of Eventide ({own.get('version')})")
-    kept = {name: from_bytes(base64.b85decode(text)) for name, text in own["tables"].items()}
+    kept = {name: from_bytes(base64.b64decode(text)) for name, text in own["tables"].items()}
     tables: dict[str, Any] = {name: kept[name] for name in WHOLE if name in kept}
     for name, said in IN_EVENTS.items():
         rest = kept.get(name)
@@ -101,4 +104,4 @@ def _as_read(read: Trace, why: str) -> Trace:
 
 
 def _text(table: pa.Table) -> str:
-    return base64.b85encode(to_bytes(table)).decode()
+    return base64.b64encode(to_bytes(table)).decode()

@@ -57,7 +57,8 @@ def write(trace: Trace, path: Path) -> None:
         "outcomes": texts(span_names["outcome"]),
         "places": texts(pa.array(stack_texts(trace.stacks), pa.string())),
     }
-    base = min(time_range(trace)[0] or 0, 0)
+    first = time_range(trace)[0] or 0
+    base = min(first, 0)
     about: dict[str, Any] = {"version": VERSION, "base": base, "metadata": trace.metadata}
     about |= {"lanes": lanes.track().tolist(), "series": series}
     about["rows"] = {name: trace.tables[name].num_rows for name in ("spans", "instants", "counters")}
@@ -71,7 +72,7 @@ def write(trace: Trace, path: Path) -> None:
             file.write(field(1, field(OUR_TABLE, field(1, name) + field(2, data))))
         for descriptor in describe_tracks(trace, lanes.track(), series, first_track):
             file.write(field(1, descriptor))
-        _native.write_pftrace(file.write, lanes, tables, names, base, first_track)
+        _native.write_pftrace(file.write, lanes, tables, names, base, first, first_track)
 
 
 def _first_uuid(about: dict[str, Any]) -> int:

@@ -113,6 +113,7 @@ class Recorder:
         self._path = None
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}
+            _native.recorder_flush()  # sets the clock too: stamps after the last look at it would be guessed
             _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
             atexit.unregister(self.close)
@@ -125,6 +126,7 @@ class Recorder:
             raise UsageError("this recorder is not recording; there is nothing to dump")
         target = Path(path).absolute()
         note = {"window": [self._began, _native.now_ns()]} if self._outer is not None else {}
+        _native.recorder_flush()  # as above
         _native.copy_trace(str(self._outer or self._path), str(target), json.dumps(note))
         return target
 

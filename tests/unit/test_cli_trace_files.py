@@ -1,0 +1,77 @@
+"""`eventide trace convert` and `eventide trace sql`."""
+
+import json
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+import eventide as et
+from eventide.cli import _trace_files, main
+from tests.reference.traces import assert_same, small_trace
+
+
+@pytest.fixture
+def path(tmp_path):
+    return small_trace().save(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".json", ".json.gz", ".parquet"])
+def test_convert_writes_the_same_trace_in_another_format(suffix, path, tmp_path, capsys):
+    target = tmp_path / f"u{suffix}"
+    assert main(["trace", "convert", str(path), str(target), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"]["spans"] == 5
+    assert told["target_bytes"] == _trace_files.size(target) > 0
+    assert_same(et.open_trace(target), small_trace())
+
+
+def test_convert_says_what_is_in_the_file_how_large_it_is_and_what_was_warned_of(path, tmp_path, capsys):
+    assert main(["trace", "convert", str(path), str(tmp_path / "u.pftrace")]) == 0
+    out = capsys.readouterr().out
+    assert "u.pftrace: 5 tracks, 5 spans, 2 instants, 3 counters, 4 edges, 3 operations, 2 stacks\n" in out
+    assert "warning: none really" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["convert", "gone.json", "a.json"], "there is no file 'gone.json'"),
+        (["convert", "{path}", "a.docx"], "cannot tell from 'a.docx' what to write"),
+        (["sql", "{path}", "select x from spans"], 'the query is wrong: .*"x" not found'),
+        (["sql", "{path}", "select cast(name as int) from spans"], "the query failed: Conversion Error"),
+    ],
+)
+def test_misuse_is_code_2_and_one_line(arguments, words, path, capsys):
+    assert main(["trace", *(argument.format(path=path) for argument in arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(err)
+
+
+def test_sql_prints_a_table(path, capsys):
+    assert main(["trace", "sql", str(path), "select name, duration from spans order by duration desc nulls last"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "name         duration",
+        "step            2,500",
+        "copy batch      1,000",
+        "forward           800",
+        "synchronize       700",
+        "unfinished          -",
+    ]
+
+
+def test_sql_prints_all_rows_as_json(path, capsys):
+    assert main(["trace", "sql", str(path), "select id, name from spans where category = 'work'", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"id": 1, "name": "copy batch"}, {"id": 2, "name": "forward"}]
+
+
+def test_a_table_fits_the_terminal_and_says_what_it_left_out():
+    file = StringIO()
+    rows = [("n" * 200, 0.123456789, True, [1])] * 9
+    _trace_files.show_rows(["a", "b", "c", "d"], rows, 3, Console(file=file, width=60, color_system=None))
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 60
+    assert lines[-1] == "3 of 9 rows; --most 9 prints all"
