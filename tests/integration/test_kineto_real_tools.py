@@ -16,7 +16,8 @@ import sys, torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
 options = dict(record_shapes=True, profile_memory=True, with_stack=True, with_modules=True)
-with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=0, warmup=0, active=3), **options) as prof:
+plan = schedule(wait=0, warmup=0, active=3, repeat=1)
+with profile(activities=[ProfilerActivity.CPU], schedule=plan, **options) as prof:
     for step in range(3):
         with record_function("## forward ##"):
             loss = model(torch.ones(4, 8)).sum()
