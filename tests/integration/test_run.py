@@ -92,6 +92,7 @@ def test_a_kill_is_stated_in_the_summary(tmp_path):
         ((), "name the program to run"),
         (("nowhere.py",), "there is no file nowhere.py"),
         (("--start-on", "SIGNONE", "x.py"), "is no signal"),
+        (("--schedule", "1,x", "x.py"), "--schedule 1,x is not WAIT,WARMUP,ACTIVE"),
         (("-o", "no/such/folder/t.eventide", "x.py"), "no/such/folder"),
     ],
 )
@@ -155,3 +156,29 @@ def test_after_the_seconds_the_program_goes_on(tmp_path):
     trace = et.open_trace(tmp_path / "t.eventide")
     assert trace.instants.num_rows > 0
     assert "sample" in trace.instants.column("category").to_pylist()
+
+
+STEPS = """
+import torch
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(9):
+    import eventide as et
+    et.instant(f"step {step}")
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.heavy
+def test_a_schedule_records_those_steps_of_the_optimizer_a_file_a_cycle(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "train.py").write_text(STEPS)
+    done = recorded("train.py", cwd=tmp_path, options=("--schedule", "1,1,2,2", "--json"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stderr)["files"] == ["t.eventide", "t-2.eventide"]
+    marks = []
+    for name in ("t.eventide", "t-2.eventide"):
+        names = et.open_trace(tmp_path / name).instants.column("name").to_pylist()
+        marks.append([name for name in names if name.startswith("step")])
+    assert marks == [["step 2", "step 3"], ["step 6", "step 7"]]

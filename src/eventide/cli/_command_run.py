@@ -38,6 +38,9 @@ def run(  # noqa: PLR0917 - typer makes options of them
     sample: Annotated[float, typer.Option(min=0, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
     start_on: Annotated[str, typer.Option(metavar="SIGNAL", help="Start recording when this signal comes.")] = "",
     seconds: Annotated[float, typer.Option(min=0, help="Stop recording after so many seconds; 0: at the end.")] = 0.0,
+    schedule: Annotated[
+        str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -59,6 +62,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
         sample_ms=sample,
         start_on=_run.signal_name(start_on),
         seconds=seconds,
+        schedule=_run.steps(schedule),
     )
     ended = _launch.launch(["-m", module, *program] if module else program, settings)
     _run.finish(ended, settings, output, quiet=quiet, as_json=as_json)

@@ -35,12 +35,14 @@ class Settings:
     sample_ms: float = 10.0  # 0: no sampled stacks
     start_on: str = ""  # the name of a signal; empty: from the start
     seconds: float = 0.0  # 0: to the end
+    schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
 
 
 @dataclass(frozen=True)
 class Ended:
     """How the program ended."""
 
+    began: float  # Unix time
     seconds: float
     code: int  # its exit code; negative: the signal that killed it
     peak_bytes: int  # of resident memory
@@ -58,7 +60,7 @@ def launch(command: Sequence[str], settings: Settings) -> Ended:
     environment["EVENTIDE_RUN_PYTHONPATH"] = before
     environment["PYTHONPATH"] = os.pathsep.join([str(_SITE), before] if before else [str(_SITE)])
     with _blocked(_HANDED_ON | {signal.SIGCHLD}) as mask:
-        start = time.monotonic()
+        began, start = time.time(), time.monotonic()
         child = os.posix_spawn(
             sys.executable,
             [sys.executable, *command],
@@ -67,7 +69,7 @@ def launch(command: Sequence[str], settings: Settings) -> Ended:
             setsigdef=[one for one in _RESTORED if signal.getsignal(one) == signal.SIG_IGN],
         )
         code, peak = _wait(child)
-    return Ended(time.monotonic() - start, code, peak)
+    return Ended(began, time.monotonic() - start, code, peak)
 
 
 def die_like(ended: Ended) -> int:

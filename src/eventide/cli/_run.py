@@ -50,29 +50,59 @@ def signal_name(given: str) -> str:
     return found
 
 
+def steps(given: str) -> tuple[int, int, int, int] | None:
+    """WAIT,WARMUP,ACTIVE[,REPEAT] as numbers."""
+    if not given:
+        return None
+    parts = given.split(",")
+    if len(parts) not in {3, 4} or not all(part.strip().isdecimal() for part in parts) or not int(parts[2]):
+        raise UsageValueError(f"--schedule {given} is not WAIT,WARMUP,ACTIVE[,REPEAT]; 1,1,3 records the steps 2 to 4")
+    wait, warmup, active, repeat = (*map(int, parts), 0)[:4]
+    return wait, warmup, active, repeat
+
+
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:
     """Open the recording, write it in the format asked for, and tell what happened, on stderr."""
-    raw = Path(settings.path)
-    files, summary, problem = [], None, ""
+    files: list[str] = []
+    summary, problem = None, ""
     try:
-        if not raw.exists():
-            raise UsageValueError(_nothing(settings))
-        trace = et.open_trace(raw)
-        if raw != output.absolute():
-            trace.save(output)
-            raw.unlink()
-        files.append(str(output))
-        if not quiet:
-            from eventide.report import run_summary
+        for raw in _recordings(ended, settings):
+            trace = et.open_trace(raw)
+            files.append(_saved(trace, raw, settings, output))
+            if not quiet and summary is None:
+                from eventide.report import run_summary
 
-            summary = run_summary(trace)
+                summary = run_summary(trace)
     except EventideError as error:
         problem = str(error)
-        files += [str(raw)] if raw.exists() else []
     _tell(_Result(ended, files, summary, problem), quiet, as_json)
 
 
+def _recordings(ended: Ended, settings: Settings) -> list[Path]:
+    """The file, or a file for each cycle of a schedule: t.eventide, t-2.eventide and so on."""
+    first = Path(settings.path)
+    more = sorted(first.parent.glob(f"{first.stem}-*.eventide"), key=lambda path: path.stat().st_mtime)
+    cycles = [path for path in more if settings.schedule and path.stat().st_mtime >= ended.began]
+    found = [path for path in (first, *cycles) if path.exists() and path.stat().st_mtime >= ended.began]
+    if not found:
+        raise UsageValueError(_nothing(settings))
+    return found
+
+
+def _saved(trace: et.Trace, raw: Path, settings: Settings, output: Path) -> str:
+    """Where the recording is now: as recorded, or in the format of the output's ending."""
+    suffix = raw.stem.removeprefix(Path(settings.path).stem)  # of a later cycle: "-2"
+    if Path(settings.path) == output.absolute():
+        return str(output if not suffix else output.with_name(raw.name))
+    target = output.with_name(f"{output.stem}{suffix}{output.suffix}") if suffix else output
+    trace.save(target)
+    raw.unlink()
+    return str(target)
+
+
 def _nothing(settings: Settings) -> str:
+    if settings.schedule:
+        return "nothing was recorded: the steps never came that far; they are told by torch's optimizers"
     if settings.start_on:
         return f"nothing was recorded: {settings.start_on} never came"
     return "nothing was recorded: the program ended before it began, or runs Python with -I, -E or -S"

@@ -66,9 +66,60 @@ class Recording:
         self.stop()
 
 
+class Steps:
+    """Recordings of the steps that a schedule wants, a file for each cycle. Steps come from torch's optimizers."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        from eventide.profiler._schedule import ProfilerAction, schedule
+
+        wait, warmup, active, repeat = settings["schedule"]
+        self._action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat)
+        self._wanted = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        self._last = ProfilerAction.RECORD_AND_SAVE
+        self._settings = settings
+        self._cycles = 0
+        self._recording: Recording | None = None
+
+    def start(self) -> None:
+        """Step 0 begins; torch's optimizers are heard once torch is there."""
+        from eventide.adapters._on_import import when_imported
+
+        self._reached(0)
+        when_imported("torch", self._listen)
+
+    def _listen(self) -> None:
+        from eventide.profiler._torch_steps import TorchSteps
+
+        TorchSteps(self._reached)
+
+    def _reached(self, step: int) -> None:
+        action = self._action(step)
+        if self._recording is not None and (action not in self._wanted or step_saves(self._last)):
+            self.stop()
+        if self._recording is None and action in self._wanted:
+            self._cycles += 1
+            path = self._settings["path"]
+            name = path if self._cycles == 1 else f"{path.removesuffix('.eventide')}-{self._cycles}.eventide"
+            self._recording = Recording({**self._settings, "path": name})
+            self._recording.start()
+        self._last = action
+
+    def stop(self) -> None:
+        """End the cycle that is being recorded."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.stop()
+
+
+def step_saves(action: Any) -> bool:
+    """Is this the last step of a cycle?"""
+    return bool(action.name == "RECORD_AND_SAVE")
+
+
 def start(settings: str) -> None:
     """Start as the settings say. `settings` is the JSON of cli._launch.Settings."""
-    recording = Recording(json.loads(settings))
+    options = json.loads(settings)
+    recording = Steps(options) if options["schedule"] else Recording(options)
     # eventide's own exit handler, which drains the streams, was registered when it was imported; what is registered
     # later runs earlier, so this one goes below it.
     from eventide.runtime import _process
@@ -77,8 +128,8 @@ def start(settings: str) -> None:
     atexit.register(recording.stop)
     atexit.register(_process._at_exit)  # noqa: SLF001
     _install_adapters()
-    if recording._settings["start_on"]:  # noqa: SLF001
-        signal.signal(getattr(signal, recording._settings["start_on"]), recording.toggle)  # noqa: SLF001
+    if options["start_on"] and isinstance(recording, Recording):
+        signal.signal(getattr(signal, options["start_on"]), recording.toggle)
     else:
         recording.start()
 
