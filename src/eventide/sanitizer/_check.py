@@ -144,10 +144,10 @@ class _Checker:
         self.engine.synchronize_stream(self._stream(step.stream), **at)
 
     def _synchronize_device(self, step: Step, at: dict[str, Any]) -> None:
-        if not self._may_be_late:
+        if not any(s.queued and s.number in self._queues.ran for s in self.program.steps[step.number :]):
             self.engine.synchronize_device(**at)
             return
-        # While it waited others may have gone on: it waits for streams that had something then.
+        # While it waited others have gone on: it waits for streams that had something then.
         busy: set[Hashable] = {s.stream for s in self.program.steps[: step.number - 1] if s.queued}
         for stream in sorted(busy, key=str) or [("no", "stream")]:
             self.engine.synchronize_stream(self._stream(stream), **at)
