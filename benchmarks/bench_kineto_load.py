@@ -48,7 +48,8 @@ def rows(options: Options) -> Iterator[Row]:
     few = Options(rounds=min(options.rounds, 3 if options.quick else 5), quick=options.quick)
     hta = importlib.util.find_spec("hta") is not None
     with tempfile.TemporaryDirectory() as folder:
-        traces = {"200 k events": write(Path(folder) / "trace.json.gz", 20_000 if options.quick else 200_000)}
+        count = options.number(200_000)
+        traces = {f"{count // 1000} k events": write(Path(folder) / "trace.json.gz", count)}
         if REAL.exists():
             traces["a real one, 109 k events"] = REAL
         for what, path in traces.items():

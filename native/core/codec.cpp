@@ -182,7 +182,7 @@ bool decode(std::string_view bytes, const Visit& visit) {
         if (in.bad()) return false;
         visit(head, e, payload);
     }
-    return !in.left();
+    return !in.bad() && !in.left();
 }
 
 void walk(const Chunk& chunk, uint32_t used, const Visit& visit) {

@@ -39,8 +39,8 @@ class CpuStream final : public DeviceStream {
 
     void wait(Marker& marker, uint64_t position) override {
         if (stream_.completed() + 1 == position && marker.state() != MarkerState::pending)
-            return stream_.waited_locked(marker, position);
-        push({Item::wait, &marker, position});  // kept alive by the stream's list of waits
+            return (void)stream_.waited_locked(marker, position);  // the caller has one: not the last
+        push({Item::wait, &marker, position});                     // kept alive by the stream's list of waits
     }
 
     void flush() override {

@@ -56,20 +56,29 @@ uint64_t Event::lease() const {
 
 void Event::record(Stream& stream) {
     check_usable();
-    Ref<Marker> marker, old;  // the old one is released after the lock
+    const EventOptions given = options();
+    if (given.device.type >= 0 && given.device.type != stream.device_id.type)
+        throw value_error(describe() + " belongs to device type '" + devices::at(given.device.type).type() +
+                          "' and cannot be recorded on " + stream.describe() + "; make an event for that device");
+    Ref<Marker> old;  // released after the lock
     uint64_t version;
-    {
+    if (stream.polled()) {
+        // The device's own code runs, Python perhaps: m_, which others take with the host lock, is not held meanwhile.
+        std::lock_guard order(recording_);
+        Ref<Marker> marker = stream.record(given.timing, id);
         std::lock_guard lock(m_);
-        const int16_t type = options_.device.type;
-        if (type >= 0 && type != stream.device_id.type)
-            throw value_error(describe() + " belongs to device type '" + devices::at(type).type() +
-                              "' and cannot be recorded on " + stream.describe() + "; make an event for that device");
-        marker = stream.record(options_.timing, id);
-        old = std::exchange(marker_, std::move(marker));
-        recorded_on_ = stream.device_id;
-        version = ++version_;
+        version = take_locked(std::move(marker), stream, old);
+    } else {
+        std::lock_guard lock(m_);
+        version = take_locked(stream.record(given.timing, id), stream, old);
     }
     if (hub::listening_mask.load(std::memory_order_relaxed)) announce(stream, version, version == 1);
+}
+
+uint64_t Event::take_locked(Ref<Marker> marker, Stream& stream, Ref<Marker>& old) {
+    old = std::exchange(marker_, std::move(marker));
+    recorded_on_ = stream.device_id;
+    return ++version_;
 }
 
 void Event::announce(Stream& stream, uint64_t version, bool first) const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "host_mutex.hpp"
 #include "hub.hpp"
 #include "marker.hpp"
 #include "ref.hpp"
@@ -55,7 +56,9 @@ class Event final : public RefCounted {
 
   private:
     void announce(Stream& stream, uint64_t version, bool first) const;
+    uint64_t take_locked(Ref<Marker> marker, Stream& stream, Ref<Marker>& old);
 
+    HostMutex recording_;   // the order of records on polled devices, whose code runs meanwhile; taken before m_
     mutable std::mutex m_;  // guards all below; taken before a stream's lock
     EventOptions options_;
     DeviceId recorded_on_;

@@ -17,7 +17,7 @@ uint32_t device_number(const Put& put, DeviceId device) {
         uint32_t number;
     };
     static thread_local Known known{};
-    const uint32_t generation = put.lane().generation;
+    const uint32_t generation = put.lane().generation.load(std::memory_order_relaxed);
     if (known.generation != generation || !(known.device == device))
         known = {generation, device, put.name(devices::name(device))};
     return known.number;

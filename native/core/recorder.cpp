@@ -66,9 +66,9 @@ struct Leaver {
     ~Leaver() {
         Lane* lane = this_lane;
         if (!lane) return;
-        if (Put put(lane->generation); put) seal(*lane, *session.load(std::memory_order_acquire));
+        if (Put put(lane->generation.load(std::memory_order_relaxed)); put)
+            seal(*lane, *session.load(std::memory_order_acquire));
         this_lane = nullptr;
-        lane->generation = 0;
         lane->taken.store(false, std::memory_order_release);
     }
     bool here = false;
@@ -84,7 +84,7 @@ void adopt(Lane& lane, Session& s) {
     }
     lane.record = lane.index < most_lanes ? &s.buffer.lane(lane.index) : nullptr;
     lane.track = track_of_this_thread(s);
-    lane.generation = s.generation;
+    lane.generation.store(s.generation, std::memory_order_relaxed);
 }
 
 void add(std::atomic<uint64_t>& count) noexcept {
@@ -94,10 +94,9 @@ void add(std::atomic<uint64_t>& count) noexcept {
 // Nobody is inside a Put that began before. False: somebody is, after a second.
 bool quiet() noexcept {
     if (!own_fences.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     const int64_t deadline = now_ns() + 1'000'000'000;
     for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)
-        while (l->busy.load(std::memory_order_acquire)) {
+        while (l->busy.load(std::memory_order_seq_cst)) {
             if (now_ns() > deadline) return false;
             sched_yield();
         }
@@ -114,7 +113,6 @@ void Put::attach(uint32_t generation) noexcept {
         leaver.here = true;  // from now on there is something to do at the end of the thread
         this_lane = lane;
     }
-    lane->generation = 0;
     enter(*lane, generation);
     if (lane_) adopt(*lane, *session.load(std::memory_order_acquire));
 }
@@ -176,7 +174,7 @@ Result stop() {
     const bool alone = quiet();
     if (alone)
         for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)
-            if (l->generation == s->generation) seal(*l, *s);
+            if (l->generation.load(std::memory_order_relaxed) == s->generation) seal(*l, *s);
     s->end_drainer();
     Result result = s->finish();
     session.store(nullptr, std::memory_order_release);

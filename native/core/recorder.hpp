@@ -13,6 +13,7 @@
 //
 //   Lane::busy       written by its thread, read by stop()
 //   Lane::taken      atomic: a thread has it
+//   Lane::generation written by its thread while busy, read by stop()
 //   the rest of it   its thread, while busy; stop() once nobody is
 //   on               written under the lock of start and stop, read by anybody
 #pragma once
@@ -30,9 +31,9 @@ namespace eventide::recorder {
 
 struct Lane {
     std::atomic<uint32_t> busy{0};
-    uint32_t generation = 0;  // of the recording that the rest belongs to
-    uint32_t used = 0;        // entries in the chunk
-    uint32_t limit = 0;       // and how many it takes; 0: there is no chunk
+    std::atomic<uint32_t> generation{0};  // of the recording that the rest belongs to
+    uint32_t used = 0;                    // entries in the chunk
+    uint32_t limit = 0;                   // and how many it takes; 0: there is no chunk
     Chunk* chunk = nullptr;
     uint32_t chunk_index = 0;
     uint32_t spans = 0;  // number of the last span
@@ -58,7 +59,7 @@ class Put {
     // Names and spans belong to one recording: nothing is put into another.
     explicit Put(uint32_t generation) noexcept {
         Lane* lane = this_lane;
-        if (__builtin_expect(!lane || lane->generation != generation, false))
+        if (__builtin_expect(!lane || lane->generation.load(std::memory_order_relaxed) != generation, false))
             attach(generation);
         else
             enter(*lane, generation);
@@ -97,15 +98,17 @@ class Put {
 
   private:
     void enter(Lane& lane, uint32_t generation) noexcept {
+#ifdef __SANITIZE_THREAD__  // it knows neither fences nor the kernel's barrier
+        lane.busy.exchange(1, std::memory_order_seq_cst);
+        const uint32_t running = on.load(std::memory_order_seq_cst);
+#else
         lane.busy.store(1, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-#ifdef __SANITIZE_THREAD__
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-#else
         if (__builtin_expect(own_fences.load(std::memory_order_relaxed), false))
             std::atomic_thread_fence(std::memory_order_seq_cst);
+        const uint32_t running = on.load(std::memory_order_relaxed);
 #endif
-        if (__builtin_expect(on.load(std::memory_order_relaxed) == generation && generation, true))
+        if (__builtin_expect(running == generation && generation, true))
             lane_ = &lane;
         else
             lane.busy.store(0, std::memory_order_release);

@@ -112,6 +112,7 @@ struct Engine::State {
     Point meeting(Agent& s, const Point& host, bool remember);
     void meet_default(Agent& s, const Point& host);
     void observe(Agent& a, const Point* host, bool final = true);
+    static bool implied(const Agent& a, size_t pending, const Point* host);
     Entry entry(const At& at, const Agent& a, bool write);
 
     // waits (sanitizer_waits.cpp)

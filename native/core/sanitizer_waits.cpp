@@ -22,20 +22,25 @@ bool covered(const Point& p, const Clock& known, const Point* host, uint32_t own
 
 }  // namespace
 
+// Whether the agent would know as much without that one of its pending waits.
+bool Engine::State::implied(const Agent& a, size_t i, const Point* host) {
+    const std::vector<Pending>& waits = a.gap.waits;
+    Clock others = a.gap.base;
+    for (size_t j = 0; j < waits.size(); ++j)
+        if (j != i) {
+            join(others, waits[j].learnt);
+            join(others, waits[j].host);
+        }
+    return covered(waits[i].learnt, others, host, a.slot) && covered(waits[i].host, others, host, a.slot);
+}
+
 // The agent does something, submitted by a thread at that point, and whatever waited before it shows its use. An agent
 // that does not learn the thread's past thereby (final = false) may show the use of the others later.
 void Engine::State::observe(Agent& a, const Point* host, bool final) {
     std::vector<Pending>& waits = a.gap.waits;
     if (waits.empty()) return;
     for (size_t i = waits.size(); i-- > 0;) {  // the last first: of two that say the same, the second is too much
-        Clock others = a.gap.base;
-        for (size_t j = 0; j < waits.size(); ++j)
-            if (j != i) {
-                join(others, waits[j].learnt);
-                join(others, waits[j].host);
-            }
-        const bool useless =
-            covered(waits[i].learnt, others, host, a.slot) && covered(waits[i].host, others, host, a.slot);
+        const bool useless = implied(a, i, host);
         if (!useless) {
             if (final) continue;
             join(a.gap.base, waits[i].learnt);
@@ -272,13 +277,17 @@ void Engine::finish(const At& at, bool leaks) {
     if (st.strict) st.strict->finish(at, leaks);
     if (std::exchange(st.finished, true)) return;
     for (auto* all : {&st.streams, &st.threads})
-        for (auto& [_, a] : *all)
-            while (!a->gap.waits.empty()) {  // as if the thread that called the wait went on with it
-                const Agent* t = st.by_slot[a->gap.waits.back().host.slot];
+        for (auto& [_, a] : *all) {
+            std::vector<Pending>& waits = a->gap.waits;
+            for (size_t i = waits.size(); i-- > 0;) {  // as if the thread that called the wait went on with it
+                const Agent* t = st.by_slot[waits[i].host.slot];
                 const Point host = t->point();
                 if (!a->thread) st.meet_default(*a, host);
-                st.observe(*a, t == a.get() ? nullptr : &host);
+                if (!st.implied(*a, i, t == a.get() ? nullptr : &host)) continue;
+                st.redundant(waits[i].site);
+                waits.erase(waits.begin() + std::ptrdiff_t(i));
             }
+        }
     for (Site& s : st.sites)
         if (s.redundant && s.redundant == s.runs) {
             s.finding.count = s.redundant;

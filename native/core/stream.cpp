@@ -230,14 +230,17 @@ void Stream::pass_locked(Marker& marker, int64_t time_ns, int64_t device_ns) {
 }
 
 void Stream::waited(Marker& marker, uint64_t position) {
+    Ref<Marker> dropped;
     std::lock_guard lock(m_);
-    waited_locked(marker, position);
+    dropped = waited_locked(marker, position);
 }
 
-void Stream::waited_locked(Marker& marker, uint64_t position) {
+Ref<Marker> Stream::waited_locked(Marker& marker, uint64_t position) {
     if (marker.state() == MarkerState::failed) poison_locked(marker.failure());
+    Ref<Marker> dropped = std::move(waits_.front().marker);
     waits_.pop_front();
     completed_.store(position, std::memory_order_release);
+    return dropped;
 }
 
 void Stream::poison(Ref<Failure> failure) {

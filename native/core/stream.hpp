@@ -116,7 +116,8 @@ class Stream final : public RefCounted {
     // The same with lock() held, for a device that finds the stream idle.
     void pass_locked(Marker& marker, int64_t time_ns) { pass_locked(marker, time_ns, time_ns); }
     void pass_locked(Marker& marker, int64_t time_ns, int64_t device_ns);
-    void waited_locked(Marker& marker, uint64_t position);
+    // Gives the stream's reference to the marker, to be dropped without the lock: that may run code of its device.
+    [[nodiscard]] Ref<Marker> waited_locked(Marker& marker, uint64_t position);
     // The worker has drained a finished stream: an error that nobody saw is reported.
     void drained();
 
@@ -179,7 +180,8 @@ class Stream final : public RefCounted {
     void execute_polled(Work& work);
     void finish_work(Work& work, int64_t end, const Ref<Failure>& failure);
     void ask_about_waits(uint64_t before);
-    void settle_waits_locked(uint64_t before);
+    using Markers = std::vector<Ref<Marker>>;
+    [[nodiscard]] Markers settle_waits_locked(uint64_t before);  // to be dropped without the lock, likewise
     int64_t in_trace_time(int64_t ticks);
     Ref<Marker> first_marker() const;
     Ref<Marker> last_marker() const;

@@ -131,8 +131,9 @@ Ref<Failure> Stream::fate_again_locked() const {
 
 // The device is past this position: what the stream was poisoned with before it, if anything.
 Ref<Failure> Stream::poison_before(uint64_t position) {
+    Markers dropped;
     std::lock_guard lock(m_);
-    settle_waits_locked(position);
+    dropped = settle_waits_locked(position);
     return poison_;
 }
 

@@ -94,9 +94,10 @@ void Stream::advance(uint64_t position) {
         marker->work = nullptr;
         if (work) finish_work(*work, time, failure);
         if (!failure) failure = marker->doom;
+        Markers dropped;
         std::lock_guard lock(m_);
         outstanding_.pop_front();
-        settle_waits_locked(marker->position());
+        dropped = settle_waits_locked(marker->position());
         if (failure) poison_locked(std::move(failure));
         pass_locked(*marker, time, ticks);
     }
@@ -110,12 +111,15 @@ int64_t Stream::in_trace_time(int64_t ticks) {
 }
 
 // The device is past these waits: what they waited for has ended, and if it failed, so has this stream.
-void Stream::settle_waits_locked(uint64_t before) {
+Stream::Markers Stream::settle_waits_locked(uint64_t before) {
+    Markers settled;
     while (!waits_.empty() && waits_.front().position < before) {
-        Marker& m = *waits_.front().marker;
-        if (m.state() == MarkerState::failed) poison_locked(m.failure());
+        Ref<Marker> m = std::move(waits_.front().marker);
         waits_.pop_front();
+        if (m->state() == MarkerState::failed) poison_locked(m->failure());
+        settled.push_back(std::move(m));
     }
+    return settled;
 }
 
 void Stream::execute_polled(Work& work) {
@@ -126,8 +130,9 @@ void Stream::execute_polled(Work& work) {
     }
     advance(work.position);
     {
+        Markers dropped;
         std::lock_guard lock(m_);
-        settle_waits_locked(work.position);
+        dropped = settle_waits_locked(work.position);
     }
     start_work();
     try {

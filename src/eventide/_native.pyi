@@ -716,6 +716,14 @@ def record_counter(track: str | None, name: str, value: float, time_ns: int = 0)
 def record_edge(kind: str, from_track: str | None, from_ns: int, to_track: str | None, to_ns: int, event: int = 0, version: int = 0, correlation: int = 0) -> None:
     """One thing made another wait or begin: launch, wait, synchronize, flow."""
 
+def time_puts(n: int, bare: bool) -> float:
+    """
+    Nanoseconds per entry: put into the running recording, or bare, a stamp and a store.
+    """
+
+def slowest_put(n: int) -> tuple[float, float]:
+    """(median, slowest) of n puts, in nanoseconds."""
+
 def read_trace(path: str) -> dict[str, Any]:
     """The columns of a trace file, as bytes."""
 

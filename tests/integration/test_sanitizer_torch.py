@@ -51,7 +51,7 @@ def torch_finds_a_race(program: dict[str, Any]) -> bool:
             bases[op["buffer"]] = bases[op["reuses"]] if "reuses" in op else (len(bases) + 1) << 20
             handler._handle_memory_allocation(bases[op["buffer"]])
         elif kind == "free":
-            handler._handle_memory_deallocation(bases[op["buffer"]])
+            handler._handle_memory_deallocation(bases.setdefault(op["buffer"], (len(bases) + 1) << 20))
     return found
 
 

@@ -104,11 +104,12 @@ def legal(ops: list[Op]) -> list[Op]:
             owner[address[buffer]] = buffer
             state[buffer] = "live"
         elif kind in {"free", "record_stream"}:
-            if state.get(buffer) not in {"live", "freed"}:
-                continue
+            if buffer not in state:  # it was there before the first step
+                state[buffer], address[buffer], owner[buffer] = "outside", buffer, buffer
             state[buffer] = "freed" if kind == "free" else state[buffer]
         for access in [*op.get("reads", []), *op.get("writes", [])]:
-            state.setdefault(access["buffer"], "outside")
+            if (name := access["buffer"]) not in state:
+                state[name], address[name], owner[name] = "outside", name, name
         out.append(op)
     return out
 

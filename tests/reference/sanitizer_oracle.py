@@ -174,7 +174,7 @@ def lifetimes(ops: list[Op]) -> dict[int, list[Touched]]:
     for i, op in enumerate(ops):
         if op["op"] == "allocate":
             born[op["buffer"]] = i
-            address[op["buffer"]] = address[op["reuses"]] if "reuses" in op else f"{op['buffer']} of {i}"
+            address[op["buffer"]] = _address(op["reuses"], address) if "reuses" in op else f"{op['buffer']} of {i}"
         out[i] = [
             (born.get(a["buffer"], -1), address.get(a["buffer"], a["buffer"]), a["buffer"], a["from"], a["to"], write)
             for key, write in (("reads", False), ("writes", True))
@@ -182,6 +182,10 @@ def lifetimes(ops: list[Op]) -> dict[int, list[Touched]]:
             if a["from"] < a["to"]
         ]
     return out
+
+
+def _address(buffer: str, known: dict[str, str]) -> str:
+    return known.get(buffer, buffer)
 
 
 def conflicts(ops: list[Op], timings: Timings) -> set[str]:
@@ -226,8 +230,8 @@ def _frees(ops: list[Op]) -> list[tuple[Any, ...]]:
     for i, op in enumerate(ops):
         if op["op"] == "allocate":
             born[op["buffer"]] = i
-        elif op["op"] == "free" and op["buffer"] in born:
-            out.setdefault((op["buffer"], born[op["buffer"]]), []).append(i)
+        elif op["op"] == "free":
+            out.setdefault((op["buffer"], born.get(op["buffer"], -1)), []).append(i)
     return [(key, *steps) for key, steps in out.items()]
 
 

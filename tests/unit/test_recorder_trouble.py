@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,22 @@ def test_a_damaged_file_is_read_up_to_the_damage(tmp_path: Path) -> None:
     file.write_bytes(whole[:8] + b"\x09\0\0\0" + whole[12:])
     with pytest.raises(et.TraceFormatError, match="version 9; this Eventide reads version 1"):
         et.open_trace(file)
+
+
+def test_recover_closes_a_file_and_says_what_may_be_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from eventide.cli import main
+
+    child = os.fork()
+    if not child:
+        et.Recorder(tmp_path / "a.eventide", buffer=1 << 20).start()
+        et.instant("1")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert main(["trace", "recover", str(tmp_path / "a.eventide")]) == 0
+    said = capsys.readouterr().out
+    assert "1 instants" in said
+    assert "the last thing of one thread may be missing" in said
+    assert list(Path("/dev/shm").glob(f"eventide-{child}-*")) == []
+    assert main(["trace", "recover", "--json", str(tmp_path / "a.eventide")]) == 0
+    assert '"closed": true' in capsys.readouterr().out
+    assert main(["trace", "recover", str(tmp_path / "none.eventide")]) == 2

@@ -92,6 +92,44 @@ def test_a_comparison_sums_to_the_difference_and_says_what_is_not_alike(saved, c
     assert "Not alike: other devices" in capsys.readouterr().out
 
 
+def odd_traces() -> dict[str, Builder]:
+    """What recordings in the field look like when something is missing or wrong."""
+    found = {name: Builder() for name in ("no time", "no launches", "calls alone", "skewed", "overlapping", "many")}
+    found["no time"].work("k", 5, 5)
+    for at in range(0, 100, 10):
+        found["no launches"].work("k", at, at + 5)
+        found["calls alone"].call("cudaLaunchKernel", at, at + 5)
+    found["skewed"].launch((100, 105), "begins before its launch", 50, 150)
+    found["skewed"].call("cudaDeviceSynchronize", 110, 120, category="sync")
+    found["overlapping"].launch((0, 5), "a", 0, 100)
+    found["overlapping"].launch((6, 9), "b", 50, 150)
+    for device in range(8):
+        found["many"].span(found["many"].stream(7, f"cuda:{device}"), "k", device, 50, "kernel")
+    return found
+
+
+@pytest.mark.parametrize("name", odd_traces())
+def test_odd_traces_are_answered_in_one_screen(name, saved, capsys):
+    path = saved(odd_traces()[name])
+    assert main(["report", path]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 45
+    assert "0 % of 0" not in out
+    for answer in ANSWERS:
+        assert main(["trace", answer, path]) == 0
+    capsys.readouterr()
+
+
+def test_what_is_not_known_says_what_to_record(saved, capsys):
+    builder = Builder()
+    builder.work("a", 0, 10)
+    builder.work("b", 50, 60)
+    assert main(["report", saved(builder)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "for a reason that this trace does not hold" in out
+    assert "no launch is tied to the device's work; record CPU activities together with the device's" in out
+
+
 def test_an_html_page_is_refused_with_a_remedy_and_text_is_written(saved, tmp_path, capsys):
     assert main(["report", saved(late_host()), "-o", str(tmp_path / "r.html")]) == 2
     assert "the HTML page is not there yet" in capsys.readouterr().err

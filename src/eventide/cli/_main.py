@@ -18,6 +18,7 @@ from eventide.cli import (
     _command_demo,
     _command_devices,
     _command_lint,
+    _command_recover,
     _command_report,
     _command_run,
     _command_trace_files,
@@ -35,6 +36,7 @@ COMMANDS = (
     _command_answers,
     _command_trace_files,
     _command_lint,
+    _command_recover,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and

@@ -43,7 +43,8 @@ class Cycle:
     def begin_window(self) -> None:
         """The warm-up is over. Later calls change nothing."""
         if self._window is None:
-            self._window = self._step = _native.now_ns()
+            self._step = _native.now_ns()
+            self._window = self._step // 1000 * 1000  # backends tell whole microseconds
             self._sources.mark()
 
     def end_of_step(self, number: int) -> None:
@@ -63,7 +64,7 @@ class Cycle:
         refused = _native.profiler_refused() - self._refused
         if refused:
             self._dropped.add("times that cannot be", refused)
-        window = (self._window or 0, _native.now_ns())
+        window = (self._window or 0, -(-_native.now_ns() // 1000) * 1000)
         trace = self._release()
         return ProfilerResult(self._shape(trace, window, {**about, **told}))
 

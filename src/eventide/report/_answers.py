@@ -16,7 +16,7 @@ NO_DEVICE = "The trace has no device work, so nothing is known about a device be
 def render_summary(result: Summary, most: int = 25) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{f.time(result.wall)} in all"), Text("")]
     if result.device:
-        parts += [name_table(result.device, result.wall, most), Text("")]
+        parts += [name_table(result.device, most), Text("")]
         rows = [
             [
                 row.device,

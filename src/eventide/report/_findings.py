@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eventide.analysis import CAUSES, Lane
+from eventide.analysis import Lane
 from eventide.report import _format as f
 from eventide.report._gather import Report
 
@@ -30,8 +30,7 @@ _TODO: dict[str, str | None] = {
     "stream wait": "Start what is waited for earlier, or give it more of the device; see `eventide trace idle`.",
     "queued": None,
     "queue empty": "Nothing ran at the end: end the recording with the last step.",
-    "unknown": "Record launches and stream waits: CPU and device activities together, and experimental_config="
-    "torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True).",
+    "unknown": None,  # said where the report lists what is not known
 }
 
 
@@ -111,7 +110,7 @@ def _communication(report: Report) -> list[Finding]:
     for device in report.breakdown.devices:
         whole = device.whole
         total = whole.any_of("communication")
-        if whole.communication * 50 < whole.wall:
+        if not whole.communication or whole.communication * 50 < whole.wall:
             continue
         text = (
             f"{device.device}: {f.time(whole.communication)} of {f.time(total)} communication is exposed "
@@ -127,7 +126,7 @@ def _copies(report: Report) -> list[Finding]:
     found = []
     for device in report.breakdown.devices:
         whole = device.whole
-        if whole.copy * 20 < whole.wall:
+        if not whole.copy or whole.copy * 20 < whole.wall:
             continue
         rows = [row for row in report.summary.device if row.category == "copy"]
         text = f"{device.device}: {f.time(whole.copy)} with nothing but copies ({f.percent(whole.copy, whole.wall)})"
@@ -140,11 +139,12 @@ def _copies(report: Report) -> list[Finding]:
 
 def _syncs(report: Report) -> list[Finding]:
     syncs = report.syncs
-    if syncs.count == 0 or syncs.total * 50 < syncs.wall:
+    if syncs.total == 0 or syncs.total * 50 < syncs.wall:
         return []
     first = syncs.table[0]
     where = f.name(first.name, 40) + (f" in {f.name(first.inside, 40)}" if first.inside else "")
-    text = f"The host blocked {f.count(syncs.count, 'time')} for {f.time(syncs.total)}, "
+    times = "once" if syncs.count == 1 else f.count(syncs.count, "time")
+    text = f"The host blocked {times} for {f.time(syncs.total)}, "
     if first.count == syncs.count:
         text += f"in {where}."
     else:
@@ -154,7 +154,7 @@ def _syncs(report: Report) -> list[Finding]:
 
 def _compiles(report: Report) -> list[Finding]:
     compile_ = report.compiles
-    if compile_.count == 0 or compile_.time * 100 < compile_.wall:
+    if compile_.time == 0 or compile_.time * 100 < compile_.wall:
         return []
     first = compile_.table[0]
     text = (
@@ -231,11 +231,12 @@ def unknowns(report: Report) -> list[str]:
     idle = sum(lane.idle for lane in report.idle.lanes)
     if unknown * 20 > idle:
         why = (
-            "stream waits are not recorded: set enable_cuda_sync_events in torch.profiler's experimental_config"
+            "stream waits are not recorded; give torch.profiler experimental_config="
+            "torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)"
             if report.launches_known
-            else "no launch is tied to the device's work: record CPU activities together with the device's"
+            else "no launch is tied to the device's work; record CPU activities together with the device's"
         )
-        found.append(f"{f.time(unknown)} of idle time has no known cause ({CAUSES['unknown']}): {why}.")
+        found.append(f"The cause of {f.time(unknown)} of idle time: {why}.")
     if report.summary.unfinished:
         found.append(f"{f.count(report.summary.unfinished, 'span')} had not ended when the recording did.")
     account = report.metadata.get("account") or {}

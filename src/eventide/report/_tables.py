@@ -11,15 +11,18 @@ from eventide.report._table import Fitted, table
 _PARTS = ("wall", "compute", "comm", "copy", "overlap", "idle")
 
 
-def breakdown_table(result: Breakdown, most: int | None = None) -> Fitted:
-    """One line a device and step; `most` keeps the slowest steps and counts the others."""
+def breakdown_table(result: Breakdown, most: int | None = None, devices: int | None = None) -> Fitted:
+    """One line a device and step; `most` keeps the slowest steps, `devices` the idlest; others are counted."""
     rows = []
-    for device in result.devices:
+    shown = sorted(result.devices, key=lambda device: -device.whole.idle)[:devices]
+    for device in (each for each in result.devices if each in shown):
         rows.append([device.device, *_part(device.whole)])
         steps, left = _steps(device, most)
         rows += [[f"  {part.scope}", *_part(part)] for part in steps if part.wall]
         if left:
-            rows.append([f"  {left} faster steps"])
+            rows.append([f"  {left} faster {'step' if left == 1 else 'steps'}"])
+    if len(shown) < len(result.devices):
+        rows.append([f"{len(result.devices) - len(shown)} busier devices"])
     return table("Where the time went", _PARTS, rows)
 
 
@@ -37,14 +40,15 @@ def _part(part: Part) -> list[str]:
     return [f.time(part.wall), *(f.percent(time, part.wall) for time in times)]
 
 
-def name_table(rows: Sequence[NameRow], wall: int, most: int) -> Fitted:
-    """Device work by name."""
+def name_table(rows: Sequence[NameRow], most: int) -> Fitted:
+    """Device work by name; shares are of the time of all work, which may run at once."""
+    whole = sum(row.total for row in rows)
     cells = [
         [
             f.name(row.name, 70),
             row.category,
             f.time(row.total),
-            f.percent(row.total, wall),
+            f.percent(row.total, whole),
             f"{row.count:,}",
             f.time(row.min),
             f.time(row.median),
@@ -54,8 +58,8 @@ def name_table(rows: Sequence[NameRow], wall: int, most: int) -> Fitted:
     ]
     if rest := rows[most:]:
         time = sum(row.total for row in rest)
-        cells.append([_more(rest), "", f.time(time), f.percent(time, wall), f"{sum(row.count for row in rest):,}"])
-    return table("Device work", ("kind", "total", "of wall", "count", "min", "median", "max"), cells, 2)
+        cells.append([_more(rest), "", f.time(time), f.percent(time, whole), f"{sum(row.count for row in rest):,}"])
+    return table("Device work", ("kind", "total", "share", "count", "min", "median", "max"), cells, 2)
 
 
 def host_table(result: Summary, most: int) -> Fitted:

@@ -11,7 +11,7 @@ from eventide.report._findings import findings, unknowns
 from eventide.report._gather import Report
 from eventide.report._tables import breakdown_table, host_table, name_table, path_table
 
-_FINDINGS, _ROWS = 5, 4
+_FINDINGS, _ROWS, _DEVICES = 5, 3, 4
 
 
 def render_report(report: Report) -> RenderableType:
@@ -24,13 +24,13 @@ def render_report(report: Report) -> RenderableType:
     ]
     if report.breakdown.devices:
         several = len(report.breakdown.devices) > 1
-        parts += [Text(""), breakdown_table(report.breakdown, 0 if several else 2), *_causes(report)]
-        parts += [Text(""), name_table(report.summary.device, report.summary.wall, _ROWS)]
+        parts += [Text(""), breakdown_table(report.breakdown, 0 if several else 1, _DEVICES), *_causes(report)]
+        parts += [Text(""), name_table(report.summary.device, _ROWS)]
     if report.summary.host:
         parts += [Text(""), host_table(report.summary, _ROWS)]
     if report.path.wall and report.breakdown.devices:
         parts += [Text(""), path_table(report.path, 3)]
-    todos = [*dict.fromkeys(finding.todo for finding in found if finding.todo)][:3]
+    todos = [*dict.fromkeys(finding.todo for finding in found if finding.todo)][:2]
     for head, texts in (("Next", todos), ("Not known", unknowns(report)[:3])):
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]
@@ -48,7 +48,7 @@ def _listed(texts: list[str], *, numbered: bool = False) -> Table:
 
 def _causes(report: Report) -> list[RenderableType]:
     lines: list[RenderableType] = []
-    for lane in sorted(report.idle.lanes, key=lambda lane: -lane.idle)[:4]:
+    for lane in sorted(report.idle.lanes, key=lambda lane: -lane.idle)[:2]:
         if lane.idle:
             causes = sorted(lane.causes.items(), key=lambda item: -item[1])
             text = ", ".join(f"{cause} {f.percent(time, lane.idle)}" for cause, time in causes)

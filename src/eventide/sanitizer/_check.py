@@ -55,6 +55,8 @@ class _Checker:
     def check(self) -> list[Finding]:
         for stream in self.program.blocks:
             self.engine.create_stream(self._stream(stream), 0, self._stream(0))
+        for address, name in self.program.outside.items():
+            self.engine.allocate(address, self.program.sizes[address], name=name)
         over = self._queues.run(self._submitted, self._ran)
         self.engine.finish(leaks=self._leave)
         findings = [self._named(finding_from_native(raw)) for raw in self.engine.findings()]
@@ -141,8 +143,14 @@ class _Checker:
     def _synchronize_stream(self, step: Step, at: dict[str, Any]) -> None:
         self.engine.synchronize_stream(self._stream(step.stream), **at)
 
-    def _synchronize_device(self, _: Step, at: dict[str, Any]) -> None:
-        self.engine.synchronize_device(**at)
+    def _synchronize_device(self, step: Step, at: dict[str, Any]) -> None:
+        if not any(s.queued and s.number in self._queues.ran for s in self.program.steps[step.number :]):
+            self.engine.synchronize_device(**at)
+            return
+        # While it waited others have gone on: it waits for streams that had something then.
+        busy: set[Hashable] = {s.stream for s in self.program.steps[: step.number - 1] if s.queued}
+        for stream in sorted(busy, key=str) or [("no", "stream")]:
+            self.engine.synchronize_stream(self._stream(stream), **at)
 
     def _allocate(self, step: Step, at: dict[str, Any]) -> None:
         for ghost, freed in step.retakes:

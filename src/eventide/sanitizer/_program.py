@@ -71,6 +71,8 @@ class Step:
     @property
     def queued(self) -> bool:
         """It runs when its stream comes to it, not when the thread does."""
+        if self.op == "wait":
+            return self.version > 0  # else it does nothing
         return self.op in ON_A_STREAM or (self.op == "free" and self.stream is not None)
 
 
@@ -80,6 +82,7 @@ class Program:
     blocks: list[Stream]  # streams that stream 0 orders itself against
     sizes: dict[int, int]  # bytes by base address
     names: dict[int, str]  # of the buffer by base address
+    outside: dict[int, str]  # buffers by address that are freed here, but were there before the first step
 
     def buffer_at(self, address: int) -> int:
         """The base address: every buffer has a region of its own."""
@@ -101,7 +104,7 @@ def parse(program: Mapping[str, Any]) -> Program:
         raise UsageValueError(f"'default_stream_blocks' lists streams, it is {blocks!r}")
     reader = _Reader()
     steps = [reader.step(number, op) for number, op in enumerate(ops, 1)]
-    return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names)
+    return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names, reader.outside)
 
 
 class _Reader:
@@ -110,6 +113,7 @@ class _Reader:
     def __init__(self) -> None:
         self.sizes: dict[int, int] = {}
         self.names: dict[int, str] = {}
+        self.outside: dict[int, str] = {}
         self._at: dict[str, int] = {}  # address by buffer
         self._home: dict[str, int] = {}  # the same, also when somebody else has that address now
         self._freed: dict[str, int] = {}  # number of the free by buffer
@@ -169,6 +173,8 @@ class _Reader:
             step.address = self._address(step.buffer, step.number)
             if step.op == "free" and step.buffer not in self._freed:
                 self._freed[step.buffer] = step.number
+                if step.buffer not in self._allocated:
+                    self.outside[step.address] = step.buffer
         else:
             step.reads = self._ranges(where, step, "reads", op)
             step.writes = self._ranges(where, step, "writes", op)
@@ -177,7 +183,7 @@ class _Reader:
         buffer = step.buffer = str(_label(where, "buffer", op["buffer"]))
         if buffer in self._allocated and buffer not in self._freed:
             raise UsageValueError(f"{where} allocates {buffer!r}, which was not freed since it was allocated")
-        if buffer in self._used:
+        if buffer in self._used and buffer not in self._freed:
             raise UsageValueError(f"{where} allocates {buffer!r}, which step {self._used[buffer]} has used already")
         old = op.get("reuses")
         if old is None:

@@ -31,7 +31,7 @@ from eventide.store._span import counter, instant, span
 if TYPE_CHECKING:
     from eventide.store._check import Checked
     from eventide.store._open import open_trace
-    from eventide.store._recorder import Recorder, note
+    from eventide.store._recorder import Recorder, note, recover_trace
     from eventide.store._schema import CATEGORIES, SCHEMAS
     from eventide.store._trace import Trace
 
@@ -45,6 +45,7 @@ __all__ = [
     "instant",
     "note",
     "open_trace",
+    "recover_trace",
     "span",
 ]
 
@@ -57,6 +58,7 @@ _ON_USE = {
     "Trace": "_trace",
     "note": "_recorder",
     "open_trace": "_open",
+    "recover_trace": "_recorder",
 }
 
 

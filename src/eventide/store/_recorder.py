@@ -156,6 +156,11 @@ def note(values: Mapping[str, Any]) -> None:
     _native.recorder_note(json.dumps(dict(values)))
 
 
+def recover_trace(path: str | os.PathLike[str]) -> None:
+    """Close the file of a process that was killed: what its buffer holds goes into it, and the buffer goes away."""
+    _native.recover_trace(os.fspath(path))
+
+
 def _about() -> dict[str, Any]:
     return {"program": sys.argv[0] if sys.argv else "", "arguments": sys.argv[1:], "python": sys.version.split()[0]}
 
