@@ -8,6 +8,7 @@ namespace eventide::python {
 void bind_types(nanobind::module_& m);
 void bind_hooks(nanobind::module_& m);
 void bind_hook_record(nanobind::module_& m);
+void bind_feed(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
 void bind_clock(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);

@@ -27,6 +27,7 @@ NB_MODULE(_native, m) {
     python::bind_types(m);
     python::bind_hook_record(m);
     python::bind_hooks(m);
+    python::bind_feed(m);
     python::bind_devices(m);
     python::bind_clock(m);
     python::bind_memory(m);

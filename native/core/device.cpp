@@ -7,6 +7,7 @@
 #include "clock.hpp"
 #include "cpu.hpp"
 #include "error.hpp"
+#include "foreign.hpp"
 #include "streams.hpp"
 
 namespace eventide {
@@ -108,6 +109,7 @@ std::vector<Device*> all() {
 
 std::string name(DeviceId id) {
     if (id.type < 0) return "";
+    if (foreign::is(id)) return foreign::name(id);
     return at(id.type).type() + ":" + std::to_string(id.index < 0 ? 0 : id.index);
 }
 

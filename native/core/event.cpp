@@ -17,8 +17,12 @@ Error value_error(const std::string& message) {
 
 }  // namespace
 
+uint64_t Event::next_id() noexcept {
+    return event_ids.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Event::Event(EventOptions options)
-    : id(event_ids.fetch_add(1, std::memory_order_relaxed) + 1),
+    : id(next_id()),
       generation(process::generation.load(std::memory_order_relaxed)),
       options_(options) {}
 

@@ -25,6 +25,8 @@ struct EventOptions {
 class Event final : public RefCounted {
   public:
     explicit Event(EventOptions options);
+    // Never given before, as Stream::next_id.
+    static uint64_t next_id() noexcept;
 
     const uint64_t id;
     const uint32_t generation;

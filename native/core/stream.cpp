@@ -17,6 +17,10 @@ std::atomic<uint64_t> stream_ids{0};
 
 }  // namespace
 
+uint64_t Stream::next_id() noexcept {
+    return stream_ids.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Ref<Stream> Stream::open(Device& device, StreamOptions options) {
     Ref<Stream> s(new Stream(device, std::move(options)));
     s->device_stream_ = device.open_stream(*s);
@@ -34,7 +38,7 @@ Ref<Stream> Stream::open(Device& device, StreamOptions options) {
 }
 
 Stream::Stream(Device& device, StreamOptions options)
-    : id(stream_ids.fetch_add(1, std::memory_order_relaxed) + 1),
+    : id(next_id()),
       device(device),
       device_id{device.number, options.index},
       options(std::move(options)),

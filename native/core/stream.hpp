@@ -58,6 +58,8 @@ class Submitted {
 class Stream final : public RefCounted {
   public:
     static Ref<Stream> open(Device& device, StreamOptions options);
+    // Never given before: streams of other people's frameworks have theirs from here too.
+    static uint64_t next_id() noexcept;
     ~Stream() override;
 
     // Every stream of this process that still exists.

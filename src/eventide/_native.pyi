@@ -363,6 +363,21 @@ def hook_clear(hook: int) -> None: ...
 def hook_statistics(hook: int) -> tuple[int, int, int]:
     """(callbacks, fired, errors)"""
 
+def feed_device(name: str) -> int:
+    """The number of a foreign device; the same name has the same."""
+
+def feed_stream() -> int:
+    """The id of a foreign stream."""
+
+def feed_event() -> int:
+    """The id of a foreign event."""
+
+def feed_work() -> int:
+    """The id of foreign work."""
+
+def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: int = 0, work: int = 0, handle: int = 0, bytes: int = 0, start_ns: int = 0, end_ns: int = 0, waited_ns: int = 0, outcome: int = 0, end: bool = False, name: str = '', reads: object | None = None, writes: object | None = None) -> None:
+    """Tells all listeners of a hook, as if the runtime had."""
+
 def device_types() -> list[tuple[str, int]]:
     """(type, count) of every registered device type."""
 

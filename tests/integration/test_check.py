@@ -118,7 +118,6 @@ def test_what_cannot_be_checked_is_said_and_0(tmp_path):
     (tmp_path / "unknown.py").write_text("import eventide as et\net.Stream('cpu').submit(int).result()\n")
     done = check("plain.py", cwd=tmp_path)
     assert done.returncode == 0
-    assert "the program did not import eventide" in done.stdout
     assert "not checkable: no work was submitted" in done.stdout
     done = check("unknown.py", cwd=tmp_path)
     assert done.returncode == 0

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from eventide.errors import SanitizerError
+
 _log = logging.getLogger("eventide.adapters")
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,6 +21,8 @@ def guarded(listener: Callable[P, T]) -> Callable[P, T | None]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T | None:
         try:
             return listener(*args, **kwargs)
+        except SanitizerError:  # somebody asked for it: et.sanitize("raise")
+            raise
         except Exception:  # noqa: BLE001  (never into the framework)
             _log.exception("%s.%s failed, the program goes on", listener.__module__, listener.__qualname__)
             return None

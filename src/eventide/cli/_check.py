@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eventide.cli._launch import watched_environment
 from eventide.errors import UsageValueError
 from eventide.sanitizer import Coverage, Finding, Findings, Suppression, finding_from_json, judge
 
@@ -45,14 +45,16 @@ def check_script(command: Sequence[str], options: Options) -> Checked:
     words = [word for word in ("predict", "leaks") if getattr(options, word)]
     with tempfile.TemporaryDirectory(prefix="eventide-check-") as folder:
         environment = {
-            **os.environ,
+            **watched_environment(),  # programs that know nothing of us are heard through our adapters
             "EVENTIDE_SANITIZE": ",".join(["1", *words]),
             "EVENTIDE_SANITIZE_REPORT": folder,
         }
         code, process = _run([sys.executable, *command], environment, options.quiet_stdout)
         reports = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("*.json"))}
     if str(process) not in reports:
-        how = "did not import eventide" if code == 0 else f"ended with {_ending(code)} before it could report"
+        how = "left no report: it ended at once, or runs Python with -I, -E or -S"
+        if code:
+            how = f"ended with {_ending(code)} before it could report"
         return Checked(_gather(list(reports.values()), options), _plain(code), f"the program {how}")
     return Checked(_gather(list(reports.values()), options), _plain(code))
 

@@ -52,13 +52,19 @@ class Ended:
         return f"exit code {self.code}" if self.code >= 0 else f"killed by {signal.Signals(-self.code).name}"
 
 
-def launch(command: Sequence[str], settings: Settings) -> Ended:
-    """Run `python COMMAND...` to its end."""
+def watched_environment() -> dict[str, str]:
+    """The environment of a program that our sitecustomize sees first."""
     environment = dict(os.environ)
     before = environment.get("PYTHONPATH", "")
-    environment["EVENTIDE_RUN"] = json.dumps(asdict(settings))
     environment["EVENTIDE_RUN_PYTHONPATH"] = before
     environment["PYTHONPATH"] = os.pathsep.join([str(_SITE), before] if before else [str(_SITE)])
+    return environment
+
+
+def launch(command: Sequence[str], settings: Settings) -> Ended:
+    """Run `python COMMAND...` to its end."""
+    environment = watched_environment()
+    environment["EVENTIDE_RUN"] = json.dumps(asdict(settings))
     with _blocked(_HANDED_ON | {signal.SIGCHLD}) as mask:
         began, start = time.time(), time.monotonic()
         child = os.posix_spawn(

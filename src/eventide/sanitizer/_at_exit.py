@@ -62,3 +62,6 @@ def install(value: str) -> None:
 
     watched.start()
     atexit.register(report)
+    from eventide.adapters import install_when_imported
+
+    install_when_imported()  # what programs do with other people's frameworks is checked too

@@ -14,13 +14,16 @@ from eventide import _native
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from eventide.store._trace import Trace
 
 BUFFER = 32 << 20
 SMALLEST = 1 << 20
+
+before_end: list[Callable[[], None]] = []
+"""Called before a recording ends: for those who still have something to tell."""
 
 
 class Recorder:
@@ -110,6 +113,8 @@ class Recorder:
         path = self._path
         if path is None or not self.recording:
             raise UsageError("this recorder is not recording; start it first")
+        for tell in tuple(before_end):
+            tell()
         self._path = None
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}

@@ -1,4 +1,4 @@
-"""Loaded by the interpreter before the program, because `eventide run` put this folder in front of PYTHONPATH.
+"""Loaded by the interpreter before the program: `eventide run` and `check` put this folder in front of PYTHONPATH.
 
 It takes itself out of the way again (path, environment, module table), starts the recording, and lets the environment's
 own sitecustomize run. Whatever goes wrong here is one line on stderr: the program runs all the same.
@@ -39,4 +39,9 @@ if _settings:
         start(_settings)
     except Exception as error:  # noqa: BLE001 - the program must run, recorded or not
         sys.stderr.write(f"eventide: not recording: {error}\n")
+elif os.environ.get("EVENTIDE_SANITIZE"):
+    try:
+        import eventide  # noqa: F401 - switches the sanitizer on, and with it the adapters
+    except Exception as error:  # noqa: BLE001 - as above
+        sys.stderr.write(f"eventide: not checking: {error}\n")
 _chain()
