@@ -61,8 +61,9 @@ void fire_with(HookRecord& r, nb::object reads, nb::object writes) {
 }  // namespace
 
 void bind_feed(nb::module_& m) {
-    m.def("feed_device", [](const std::string& name) { return int(foreign::add(name).type); }, nb::arg("name"),
-          "The number of a foreign device; the same name has the same.");
+    m.def(
+        "feed_device", [](const std::string& name) { return int(foreign::add(name).type); }, nb::arg("name"),
+        "The number of a foreign device; the same name has the same.");
     m.def("feed_stream", &Stream::next_id, "The id of a foreign stream.");
     m.def("feed_event", &Event::next_id, "The id of a foreign event.");
     m.def("feed_work", &Work::next_id, "The id of foreign work.");

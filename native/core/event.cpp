@@ -22,9 +22,7 @@ uint64_t Event::next_id() noexcept {
 }
 
 Event::Event(EventOptions options)
-    : id(next_id()),
-      generation(process::generation.load(std::memory_order_relaxed)),
-      options_(options) {}
+    : id(next_id()), generation(process::generation.load(std::memory_order_relaxed)), options_(options) {}
 
 std::string Event::describe() const {
     return "event " + std::to_string(id);

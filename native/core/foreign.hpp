@@ -1,4 +1,5 @@
-// Devices that other people's frameworks use by themselves: we know their names and hear of them, and run nothing there.
+// Devices that other people's frameworks use by themselves: we know their names and hear of them, and run nothing
+// there.
 #pragma once
 
 #include <string>

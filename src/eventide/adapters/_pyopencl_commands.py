@@ -28,21 +28,21 @@ def _kernel(queue: Any, kernel: Any, *args: Any, wait_for: Any = None, **_: Any)
     return Told(queue, str(kernel.function_name), reads, writes, args[3] if len(args) > 3 else wait_for)
 
 
-def _read(
+def _read(  # noqa: PLR0917 - pyopencl's own
     queue: Any, mem: Any, hostbuf: Any, src_offset: int = 0, wait_for: Any = None, is_blocking: bool = True
 ) -> Told:
     reads = memory.part(mem, src_offset, memoryview(hostbuf).nbytes)
     return Told(queue, "read buffer", reads, memory.host(hostbuf), wait_for, bool(is_blocking))
 
 
-def _write(
+def _write(  # noqa: PLR0917 - pyopencl's own
     queue: Any, mem: Any, hostbuf: Any, dst_offset: int = 0, wait_for: Any = None, is_blocking: bool = True
 ) -> Told:
     writes = memory.part(mem, dst_offset, memoryview(hostbuf).nbytes)
     return Told(queue, "write buffer", memory.host(hostbuf), writes, wait_for, bool(is_blocking))
 
 
-def _copy(
+def _copy(  # noqa: PLR0917 - pyopencl's own
     queue: Any,
     src: Any,
     dst: Any,
@@ -57,13 +57,11 @@ def _copy(
     return Told(queue, "copy buffer", reads, writes, wait_for)
 
 
-def _fill(queue: Any, mem: Any, pattern: Any, offset: int, size: int, wait_for: Any = None) -> Told:  # noqa: ARG001
+def _fill(queue: Any, mem: Any, pattern: Any, offset: int, size: int, wait_for: Any = None) -> Told:  # noqa: ARG001, PLR0917
     return Told(queue, "fill buffer", (), memory.part(mem, offset, size), wait_for)
 
 
-def _map(
-    queue: Any, buf: Any, flags: Any, offset: int, shape: Any, dtype: Any, *args: Any, **kwargs: Any
-) -> Told:
+def _map(queue: Any, buf: Any, flags: Any, offset: int, shape: Any, dtype: Any, *args: Any, **kwargs: Any) -> Told:  # noqa: PLR0917 - pyopencl's own
     import numpy as np
 
     shape = shape if isinstance(shape, tuple | list) else (shape,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from contextlib import suppress
 from typing import Any
 
 import pyopencl as cl
@@ -50,10 +51,8 @@ class _Kept:
         self.block = block
 
     def __del__(self) -> None:
-        try:
+        with suppress(Exception):  # at the end of the process anything may be gone
             self.block.gone()
-        except Exception:  # noqa: BLE001, S110 - at the end of the process anything may be gone
-            pass
 
 
 def made(memory: Any) -> Block:

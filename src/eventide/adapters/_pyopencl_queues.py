@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from types import FrameType
 from typing import Any
 
 import pyopencl as cl
@@ -58,7 +59,8 @@ class Queue:
 
 class Known:
     """The event of a command. `handle` is a handle of our own on it: its number is nobody else's as long as we know it,
-    and the program's object may wait when it is dropped."""
+    and the program's object may wait when it is dropped.
+    """
 
     __slots__ = ("handle", "id", "over", "queue")
 
@@ -165,11 +167,11 @@ def device_name(device: Any) -> str:
 
 
 def _called_by_eventide() -> bool:
-    frame = sys._getframe(1)  # noqa: SLF001 - the only way
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way
     for _ in range(10):
         if frame is None:
             return False
         if str(frame.f_globals.get("__name__", "")).startswith("eventide.backends."):
             return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False

@@ -97,9 +97,7 @@ def _times(command: Command, status: int) -> _Times | None:
         return None
     what = cl.profiling_info
     try:
-        queued, start, end = (
-            int(command.event.get_profiling_info(one)) for one in (what.QUEUED, what.START, what.END)
-        )
+        queued, start, end = (int(command.event.get_profiling_info(one)) for one in (what.QUEUED, what.START, what.END))
     except cl.Error:
         return None
     return _Times(queued, start, end) if start and end else None

@@ -76,9 +76,7 @@ class ForeignStream:
     def complete(self, work: int, start_ns: int, end_ns: int, *, ok: bool = True) -> None:
         """Work is over; times are CLOCK_MONOTONIC."""
         outcome = _OK if ok else _FAILED
-        _native.feed(
-            _COMPLETION, self.device, self.id, work=work, start_ns=start_ns, end_ns=end_ns, outcome=outcome
-        )
+        _native.feed(_COMPLETION, self.device, self.id, work=work, start_ns=start_ns, end_ns=end_ns, outcome=outcome)
 
     def record(self, event: int) -> None:
         """The event, which is new, stands behind all that was enqueued."""

@@ -10,6 +10,7 @@ from eventide.sanitizer._finding import Access, Finding, Frame
 
 StreamNames = Mapping[Any, str]
 
+_FRAMEWORKS = ("-packages/pyopencl/", "-packages/torch/")
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _EXPLAINED = {
     "race": "{second} that {first_who} {first_verb}; nothing orders the two",
@@ -23,8 +24,9 @@ _EXPLAINED = {
 
 
 def is_ours(frame: Frame) -> bool:
-    """True for this package's own frames and an importer's."""
-    return frame[0].startswith((_PACKAGE, "<frozen "))
+    """True for this package's own frames, an importer's, and those of frameworks that an adapter hears."""
+    file = frame[0]
+    return file.startswith((_PACKAGE, "<frozen ", "<generated: 'pyopencl")) or any(one in file for one in _FRAMEWORKS)
 
 
 def place(access: Access) -> Frame | None:
