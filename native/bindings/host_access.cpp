@@ -1,6 +1,7 @@
 #include "host_access.hpp"
 
 #include "../core/context.hpp"
+#include "../core/stream.hpp"
 #include "hot_hooks.hpp"
 
 namespace eventide::python {
@@ -31,6 +32,27 @@ PyObject* host_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     r.writes = writes.data(), r.write_count = uint32_t(writes.size());
     hub::fire(r);
     return told();
+}
+
+// work_access(reads, writes, name): the same of the work that this thread runs. False: it runs none.
+PyObject* work_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+    if (nargs != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyUnicode_Check(args[2]))
+        return raise(ErrorKind::type, "work_access() takes two tuples of accesses and the name of the work");
+    const ThreadContext& context = thread_context;
+    if (!context.running || !context.running_work) Py_RETURN_FALSE;
+    const std::vector<Access> reads = read_accesses(args[0]), writes = read_accesses(args[1]);
+    HookRecord r{.hook = Hook::host_access, .device = context.running->device_id};
+    r.stream = context.running->id;
+    r.work = context.running_work;
+    const char* name = PyUnicode_AsUTF8(args[2]);
+    if (!name) return nullptr;
+    r.name = name;
+    r.accesses_known = true;
+    r.reads = reads.data(), r.read_count = uint32_t(reads.size());
+    r.writes = writes.data(), r.write_count = uint32_t(writes.size());
+    if (hub::listening(r.hook)) hub::fire(r);
+    if (PyErr_Occurred()) return nullptr;
+    Py_RETURN_TRUE;
 }
 
 PyObject* new_token(PyObject*, PyObject*) {
@@ -90,6 +112,10 @@ PyMethodDef host_functions[] = {
     {"listening", listening, METH_O, "listening($module, hook, /)\n--\n\nTrue while somebody hears the hook."},
     {"host_access", (PyCFunction)(void (*)(void))host_access, METH_FASTCALL,
      "host_access($module, reads, writes, /)\n--\n\nTells that this thread itself touches memory."},
+    {"work_access", (PyCFunction)(void (*)(void))work_access, METH_FASTCALL,
+     "work_access($module, reads, writes, name, /)\n--\n\nTells what the work that this thread runs touches; False if "
+     "there is "
+     "none."},
     {"new_token", new_token, METH_NOARGS, "new_token($module)\n--\n\nA number that was never given before."},
     {"host_signal", (PyCFunction)(void (*)(void))host_signal, METH_FASTCALL,
      "host_signal($module, token=None, /)\n--\n\nTells that this thread hands over; gives the token."},

@@ -12,6 +12,7 @@ struct ThreadContext {
     Stream* running = nullptr;   // the stream whose work this thread runs now: the current one
     uint64_t position = 0;       // and the position of that work in it
     uint64_t work = 0;           // its id, until a hook was told that this thread runs it
+    uint64_t running_work = 0;   // its id, as long as it runs
     Stream* held = nullptr;      // the stream that cannot go on while this thread blocks: that of deferred work
     uint64_t held_position = 0;  // and the position of that work in it
     const char* name = nullptr;  // what the host language should call this thread, or nothing

@@ -19,8 +19,9 @@ namespace eventide {
 // time, thread and stack:
 //   memory_deallocation  handle, bytes; name "dropped": the last reference went, so no work that had one is still to
 //   run memory_use      handle, bytes, stream: Buffer.record_stream host_access     reads, writes: by the host thread
-//   itself host_signal     handle: a token; what this thread did is handed over with it host_wait       handle: the
-//   token; or, without one, what this thread has learnt to be over: event, version and stream
+//   itself, or, with work and stream, by that work while it runs; host_signal     handle: a token; what this thread did
+//   is handed over with it host_wait       handle: the token; or, without one, what this thread has learnt to be over:
+//   event, version and stream
 //                   (query, notify), work and stream (a Future), or the stream as it is now (Stream.query)
 // Synchronizations come twice, before and after (`end`), with one handle for both: what is waited for is what was there
 // at the first; when it gave up, the end has the name "gave up" and its outcome is cancelled. A coroutine's two may

@@ -138,6 +138,8 @@ class Engine {
 
     // known = false: what it touches is not known.
     void submit(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes, bool known);
+    // What work that was submitted earlier is seen to touch while it runs; nothing if that is long ago. at.work is it.
+    void work_access(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes);
     void host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes);
 
     void create_event(const At& at, uint64_t event);

@@ -70,7 +70,9 @@ void Feed::going(uint64_t stream) {
 void Feed::submitted(const At& at, const HookRecord& r) {
     const auto reads = to_ranges(r.reads, r.read_count, reads_);
     const auto writes = to_ranges(r.writes, r.write_count, writes_);
-    if (r.hook == Hook::host_access)
+    if (r.hook == Hook::host_access && r.stream)
+        engine_.work_access(at, r.stream, reads, writes);
+    else if (r.hook == Hook::host_access)
         engine_.host_access(at, reads, writes);
     else
         engine_.submit(at, r.stream, reads, writes, r.accesses_known);

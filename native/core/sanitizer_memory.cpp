@@ -76,10 +76,23 @@ void Engine::State::used_freed(const Segment& s, const Entry& e, const Agent& a)
     report(std::move(f));
 }
 
+// A thread that did something cannot have known that work to be over which still runs. A stream may have been told to
+// wait for it; what it knew that long ago may be forgotten, and then nothing is said.
+bool Engine::State::follows(const Entry& e, const Agent& a) const {
+    if (!late) return false;
+    if (e.slot == a.slot) return e.count > a.count;
+    const Agent& other = *by_slot[e.slot];
+    if (other.thread) return false;
+    const Clock* then = nullptr;
+    for (const auto& [from, clock] : other.clocks)
+        if (from <= e.count) then = &clock;
+    return !then || (*then)[a.slot] >= a.count;
+}
+
 void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
     if (s.lifetime && shadow.lifetime(s.lifetime).freed) return used_freed(s, e, a);
     for (const Entry& w : s.writes)
-        if (!ordered(a, w)) conflict(s, w, e, a);
+        if (!ordered(a, w) && !follows(w, a)) conflict(s, w, e, a);
     if (!e.write) {
         if (Entry* mine = same(s.reads, e))
             *mine = e;
@@ -88,8 +101,8 @@ void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
         return;
     }
     for (const Entry& r : s.reads)
-        if (!ordered(a, r)) conflict(s, r, e, a);
-    const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x); };
+        if (!ordered(a, r) && !follows(r, a)) conflict(s, r, e, a);
+    const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x) && !follows(x, a); };
     s.writes.erase_if(over);
     s.reads.erase_if(over);
     add(s.writes, e);

@@ -48,6 +48,7 @@ struct Agent {
     uint64_t recorded_count = 0;
     std::vector<std::pair<uint64_t, uint64_t>> works;  // a ring: id and count of the last works
     size_t next_work = 0;
+    uint64_t seen_work = 0;                         // the newest whose accesses were seen while it ran
     std::deque<std::pair<uint64_t, Clock>> clocks;  // what it knew from that count on; the last changes
 
     Point point() const { return {known, slot, count}; }
@@ -86,6 +87,7 @@ struct Engine::State {
     std::vector<Site> sites;
     Coverage coverage;
     bool finished = false;
+    bool late = false;      // what is being told belongs to work that was submitted earlier
     bool deferred = false;  // what is being told was submitted earlier than it runs
 
     Agent* last_stream = nullptr;
@@ -131,6 +133,7 @@ struct Engine::State {
 
     // findings (sanitizer_findings.cpp)
     void report(Finding&& f);
+    bool follows(const Entry& e, const Agent& a) const;  // when late: the entry was told before, and comes after
     Party party(const Entry& e, Party::Is is, uint64_t start, uint64_t end);
     Fix ordering_fix(const Entry& first, const Entry& second);
 };
@@ -139,5 +142,7 @@ struct Engine::State {
 inline bool ordered(const Agent& a, const Entry& e) noexcept {
     return e.slot == a.slot || a.known[e.slot] >= e.count;
 }
+
+Point point_of(const Agent& stream, uint64_t work);
 
 }  // namespace eventide::sanitizer

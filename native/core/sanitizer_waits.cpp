@@ -213,12 +213,8 @@ void Engine::synchronize_device(const At& at, uint64_t device, bool asked) {
     synchronize_marked(at, own_token, asked);
 }
 
-void Engine::synchronize_work(const At& at, uint64_t id, uint64_t work, bool asked) {
-    State& st = *state_;
-    if (st.strict) st.strict->synchronize_work(at, id, work, asked);
-    const auto it = st.streams.find(id);
-    if (it == st.streams.end()) return;
-    Agent& s = *it->second;
+// Where a stream was when it got that work; count 0: it is long ago.
+Point point_of(const Agent& s, uint64_t work) {
     Point p{{}, s.slot, 0};
     const size_t oldest = s.next_work;
     size_t low = 0, high = s.works.size();  // the newest that is not newer; ids grow along the ring
@@ -234,11 +230,42 @@ void Engine::synchronize_work(const At& at, uint64_t id, uint64_t work, bool ask
     }
     for (const auto& [from, clock] : s.clocks)
         if (from <= p.count) p.known = clock;
+    return p;
+}
+
+void Engine::synchronize_work(const At& at, uint64_t id, uint64_t work, bool asked) {
+    State& st = *state_;
+    if (st.strict) st.strict->synchronize_work(at, id, work, asked);
+    const auto it = st.streams.find(id);
+    if (it == st.streams.end()) return;
+    const Point p = point_of(*it->second, work);
     Agent& t = st.thread(at.thread);
     if (asked)
         st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, p.slot));
     else
         st.absorb(t, p);
+}
+
+void Engine::work_access(const At& at, uint64_t id, std::span<const Range> reads, std::span<const Range> writes) {
+    State& st = *state_;
+    if (st.strict) st.strict->work_access(at, id, reads, writes);
+    const auto it = st.streams.find(id);
+    if (it == st.streams.end()) return;
+    Agent& s = *it->second;
+    Point p = point_of(s, at.work);
+    if (!p.count || s.clocks.empty() || s.clocks.front().first > p.count) return;
+    if (at.work > s.seen_work) {
+        s.seen_work = at.work;
+        ++st.coverage.known;
+    }
+    std::swap(s.known, p.known);
+    std::swap(s.count, p.count);
+    st.late = true;
+    for (const Range& r : reads) st.touch(at, s, r, false);
+    for (const Range& w : writes) st.touch(at, s, w, true);
+    st.late = false;
+    std::swap(s.known, p.known);
+    std::swap(s.count, p.count);
 }
 
 void Engine::signal(const At& at, uint64_t token, uint64_t id) {

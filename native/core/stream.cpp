@@ -274,6 +274,7 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     const ThreadContext outer = context;
     context.running = this;
     context.position = work.position;
+    context.running_work = work.id;
     if (!immediate_) {
         context.work = work.id;
         context.held = this;
@@ -289,6 +290,7 @@ Outcome Stream::run_work(Work& work, int64_t& start, int64_t& end) {
     context.running = outer.running;
     context.position = outer.position;
     context.work = 0;
+    context.running_work = outer.running_work;
     context.held = outer.held;
     context.held_position = outer.held_position;
     if (!failure) return Outcome::ok;

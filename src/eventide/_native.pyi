@@ -342,6 +342,11 @@ def listening(hook: int, /) -> bool:
 def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
     """Tells that this thread itself touches memory."""
 
+def work_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], name: str, /) -> bool:
+    """
+    Tells what the work that this thread runs touches; False if there is none.
+    """
+
 def new_token() -> int:
     """A number that was never given before."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from eventide import _native
+from eventide.adapters import _torch_accesses
 from eventide.errors import SanitizerError, UsageError, UsageValueError
 from eventide.runtime import _handover, _lifetimes
 from eventide.sanitizer import _suppress
@@ -52,6 +53,7 @@ class sanitize:  # noqa: N801 - used as a function
         self._state = "on"
         _handover.start()
         _lifetimes.start()
+        _torch_accesses.start()
         if self.mode == "raise":
             self._native.on_finding(self._tell)
         self._native.start()
@@ -63,6 +65,7 @@ class sanitize:  # noqa: N801 - used as a function
             self._state = "stopped"
             self._native.stop()
             self._native.on_finding(None)
+            _torch_accesses.stop()
             _lifetimes.stop()
             _handover.stop()
             self._native.end_of_program(self.leaks)
