@@ -120,7 +120,7 @@ def test_the_finding_names_kernels_queues_and_the_lines_of_the_program(tmp_path)
     assert "possible race: 'twice' on stream 2 'queue 2 on" in text
     assert "reads 4,096 bytes that 'fill' on stream 1 'queue 1 on" in text
     lines = (tmp_path / "program.py").read_text().splitlines()
-    assert f"(below program.py:{lines.index(RACES['kernels'].splitlines()[0]) + 1})" in text
+    assert f"(above program.py:{lines.index(RACES['kernels'].splitlines()[1]) + 1})" in text
 
 
 def test_what_hangs_on_a_user_event_is_not_judged(tmp_path):

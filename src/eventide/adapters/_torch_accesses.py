@@ -70,14 +70,14 @@ def _patch() -> None:
     def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return original(self, _watched(fn), *args, **kwargs)
 
-    Stream.submit = submit  # type: ignore[method-assign, assignment]
+    Stream.submit = submit  # type: ignore[method-assign]
 
 
 def _watched(fn: Any) -> Any:
     """The function under the mode; whatever cannot be watched is left as it is."""
     if isinstance(fn, Work):
-        return fn if fn.declared else Work(_under_mode(fn.fn, fn.name), fn.name, None, None, fn.duration)
-    return _under_mode(fn, getattr(fn, "__qualname__", type(fn).__name__)) if callable(fn) else fn
+        return fn if fn.declared else Work(_under_mode(fn.fn, str(fn.name)), fn.name, None, None, fn.duration)
+    return _under_mode(fn, str(getattr(fn, "__qualname__", type(fn).__name__))) if callable(fn) else fn
 
 
 def _under_mode(fn: Callable[..., Any], name: str) -> Callable[..., Any]:

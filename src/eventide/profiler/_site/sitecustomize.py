@@ -41,7 +41,7 @@ if _settings:
         sys.stderr.write(f"eventide: not recording: {error}\n")
 elif os.environ.get("EVENTIDE_SANITIZE"):
     try:
-        import eventide  # noqa: F401 - switches the sanitizer on, and with it the adapters
+        importlib.import_module("eventide")  # switches the sanitizer on, and with it the adapters
     except Exception as error:  # noqa: BLE001 - as above
         sys.stderr.write(f"eventide: not checking: {error}\n")
 _chain()
