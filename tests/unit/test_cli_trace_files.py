@@ -38,6 +38,7 @@ def test_convert_says_what_is_in_the_file_how_large_it_is_and_what_was_warned_of
     [
         (["convert", "gone.json", "a.json"], "there is no file 'gone.json'"),
         (["convert", "{path}", "a.docx"], "cannot tell from 'a.docx' what to write"),
+        (["recover", "."], "'.' is a directory; give the .eventide file of the process that was killed"),
         (["sql", "{path}", "select x from spans"], 'the query is wrong: .*"x" not found'),
         (["sql", "{path}", "select cast(name as int) from spans"], "the query failed: Conversion Error"),
     ],
