@@ -86,10 +86,13 @@ def test_the_summary_as_json(tmp_path):
     assert summary["files"] == ["t.eventide"]
 
 
-def test_a_kill_is_stated_in_the_summary(tmp_path):
+def test_a_kill_is_stated_in_the_summary_and_leaves_no_buffer_behind(tmp_path):
     done = recorded(str(PROGRAMS / "ends.py"), "SIGKILL", cwd=tmp_path)
     assert done.returncode == -signal.SIGKILL
     assert "killed by SIGKILL" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.eventide"]
+    pid = et.open_trace(tmp_path / "t.eventide").metadata["pid"]
+    assert list(Path("/dev/shm").glob(f"eventide-{pid}-*")) == []
 
 
 @pytest.mark.parametrize(

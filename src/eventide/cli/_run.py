@@ -71,7 +71,7 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
     summary, problem = None, ""
     try:
         for raw in _recordings(ended, settings):
-            trace = et.open_trace(raw)
+            trace = _opened(raw)
             files.append(_saved(trace, raw, settings, output))
             if not quiet and summary is None:
                 from eventide.report import run_summary
@@ -80,6 +80,17 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
     except EventideError as error:
         problem = str(error)
     _tell(_Result(ended, files, summary, problem), quiet, as_json)
+
+
+def _opened(raw: Path) -> et.Trace:
+    """The trace. Of a program that was killed, what its buffer still holds is moved into the file first."""
+    trace = et.open_trace(raw)
+    if trace.metadata["account"].get("closed", True):
+        return trace
+    from eventide.store import recover_trace
+
+    recover_trace(raw)
+    return et.open_trace(raw)
 
 
 def _recordings(ended: Ended, settings: Settings) -> list[Path]:
