@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -49,6 +50,27 @@ def test_misuse_is_code_2_and_one_line(arguments, words, path, capsys):
     assert err.count("\n") == 1
     with pytest.raises(AssertionError, match=words):
         raise AssertionError(err)
+
+
+def test_sql_prints_names_as_they_are(path, capsys):
+    assert main(["trace", "sql", str(path), "select 'a:x:b [bold]::fire:' as \"n:x:m\""]) == 0
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["n:x:m", "a:x:b [bold]::fire:"]
+
+
+def test_a_full_disk_is_one_line_and_no_bug_of_ours(path, capsys, monkeypatch):
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full, monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", full)
+        assert main(["trace", "sql", str(path), "select 1", "--json"]) == 2
+        with pytest.raises(OSError, match="No space left"):
+            full.close()
+    assert capsys.readouterr().err == (
+        "eventide: cannot write the output: No space left on device; make room, or write elsewhere\n"
+    )
+
+
+def test_trace_without_a_command_says_what_is_missing(capsys):
+    assert main(["trace"]) == 2
+    assert capsys.readouterr().err == "eventide: name one of its commands (see 'eventide trace --help')\n"
 
 
 def test_sql_prints_a_table(path, capsys):
