@@ -51,6 +51,12 @@ def test_arguments_after_the_program_are_the_programs(tmp_path):
     assert "['--fail', '--ring', '-o', 'x']" in done.stdout
 
 
+def test_a_format_that_nobody_writes_is_refused_before_the_program_runs(tmp_path):
+    done = alone("-m", "eventide", "run", "-o", "t.docx", str(PROGRAMS / "threads.py"), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot tell from 't.docx' what to write; use .pftrace" in done.stderr
+
+
 def test_a_module_runs_as_python_m_runs_it(tmp_path):
     (tmp_path / "a.json").write_text('{"b": [1, 2]}')
     done, _ = same("-m", "json.tool", "--compact", "a.json", cwd=tmp_path)
@@ -80,10 +86,13 @@ def test_the_summary_as_json(tmp_path):
     assert summary["files"] == ["t.eventide"]
 
 
-def test_a_kill_is_stated_in_the_summary(tmp_path):
+def test_a_kill_is_stated_in_the_summary_and_leaves_no_buffer_behind(tmp_path):
     done = recorded(str(PROGRAMS / "ends.py"), "SIGKILL", cwd=tmp_path)
     assert done.returncode == -signal.SIGKILL
     assert "killed by SIGKILL" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.eventide"]
+    pid = et.open_trace(tmp_path / "t.eventide").metadata["pid"]
+    assert list(Path("/dev/shm").glob(f"eventide-{pid}-*")) == []
 
 
 @pytest.mark.parametrize(

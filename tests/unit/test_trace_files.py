@@ -61,6 +61,9 @@ def test_a_missing_file_is_a_usage_error_that_names_it(tmp_path):
 def test_a_directory_that_is_no_trace_is_a_usage_error(tmp_path):
     with pytest.raises(et.UsageError, match=r"is a directory without a trace's .parquet files"):
         et.open_trace(tmp_path)
+    (tmp_path / "a.eventide").mkdir()
+    with pytest.raises(et.UsageError, match=r"a.eventide' is a directory"):
+        et.open_trace(tmp_path / "a.eventide")
 
 
 def test_an_empty_file_is_a_format_error_at_byte_0(tmp_path):

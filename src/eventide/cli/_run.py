@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import eventide as et
 from eventide.cli import _output
 from eventide.errors import EventideError, UsageValueError
+from eventide.store import writer_of
 
 if TYPE_CHECKING:
     from eventide.cli._launch import Ended, Settings
@@ -35,7 +36,10 @@ def recording_path(output: Path) -> Path:
     if not output.absolute().parent.is_dir():
         raise UsageValueError(f"there is no directory {output.parent} to write {output.name} to; make it first")
     path = output.absolute()
-    return path if path.suffix == ".eventide" else path.with_name(path.name + ".eventide")
+    if path.suffix == ".eventide":
+        return path
+    writer_of(path)  # before the program runs, perhaps for hours
+    return path.with_name(path.name + ".eventide")
 
 
 def signal_name(given: str) -> str:
@@ -67,7 +71,7 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
     summary, problem = None, ""
     try:
         for raw in _recordings(ended, settings):
-            trace = et.open_trace(raw)
+            trace = _opened(raw)
             files.append(_saved(trace, raw, settings, output))
             if not quiet and summary is None:
                 from eventide.report import run_summary
@@ -76,6 +80,17 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
     except EventideError as error:
         problem = str(error)
     _tell(_Result(ended, files, summary, problem), quiet, as_json)
+
+
+def _opened(raw: Path) -> et.Trace:
+    """The trace. Of a program that was killed, what its buffer still holds is moved into the file first."""
+    trace = et.open_trace(raw)
+    if trace.metadata["account"].get("closed", True):
+        return trace
+    from eventide.store import recover_trace
+
+    recover_trace(raw)
+    return et.open_trace(raw)
 
 
 def _recordings(ended: Ended, settings: Settings) -> list[Path]:

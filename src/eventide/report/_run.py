@@ -15,6 +15,7 @@ from eventide.report._table import Fitted
 from eventide.store import Trace
 
 _SPANS, _FUNCTIONS, _STREAMS = 8, 6, 6  # rows of each table
+_COSTS = {"recording_ns": "in the program", "drainer_cpu_ns": "beside it"}
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,10 @@ def _lines(run: RunSummary) -> list[str]:
 
 def _account(account: Mapping[str, Any]) -> list[str]:
     recorded, dropped, truncated = (_total(account.get(key)) for key in ("recorded", "dropped", "truncated"))
-    cost = account.get("overhead_ns")
-    spent = f"; recording cost about {fmt.time(cost)}" if isinstance(cost, int | float) else ""
-    return [f"recorded {recorded:,} things, dropped {dropped:,}, truncated {truncated:,}{spent}"]
+    overhead = account.get("overhead", {})
+    spent = [f"{fmt.time(overhead[key])} {where}" for key, where in _COSTS.items() if key in overhead]
+    cost = f"; recording cost about {' and '.join(spent)}" if spent else ""
+    return [f"recorded {recorded:,} things, dropped {dropped:,}, truncated {truncated:,}{cost}"]
 
 
 def _total(counts: Any) -> int:

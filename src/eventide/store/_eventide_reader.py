@@ -12,6 +12,7 @@ import pyarrow as pa
 from eventide import _native
 from eventide.store._eventide_account import metadata_of
 from eventide.store._eventide_columns import ABSENT, Ints, Names, arrays, optional, parsed, strings, texts
+from eventide.store._eventide_levels import failures, memory_levels
 from eventide.store._eventide_tracks import Tracks
 from eventide.store._eventide_work import Work
 from eventide.store._schema import OPERATIONS, SPANS
@@ -45,8 +46,8 @@ def read(path: Path) -> Trace:
     work = Work(hooks, head.get("hooks", []), names, tracks, len(spans["start"]))
     tables = {
         "spans": _spans(spans, work.spans, known),
-        "instants": _instants(arrays(raw["instants"]), known),
-        "counters": _counters(arrays(raw["counters"]), known),
+        "instants": _instants(arrays(raw["instants"]), failures(work.spans), known),
+        "counters": _counters(arrays(raw["counters"]), memory_levels(hooks, head.get("hooks", []), names), known),
         "edges": _edges(arrays(raw["edges"]), work.edges, known),
         "operations": _operations(hooks, _accesses(told).take(pa.array(order)), head, known),
         "stacks": stacks,
@@ -110,8 +111,8 @@ def _with_errors(args: pa.Array, errors: Ints, names: Names) -> pa.Array:
     return pa.array(listed, pa.string())
 
 
-def _instants(instants: Any, known: Known) -> dict[str, Any]:
-    return {
+def _instants(instants: Any, more: list[dict[str, Any]], known: Known) -> pa.Table:
+    given = {
         "track": known.tracks.rows(instants["track"]),
         "name": known.names.column(instants["name"], null=False),
         "category": known.names.column(instants["category"], null=False, default="span"),
@@ -119,16 +120,28 @@ def _instants(instants: Any, known: Known) -> dict[str, Any]:
         "stack": _stack_column(instants["stack"], known.stacks),
         "args": strings(instants["args"]),
     }
+    stacks = _stack_column(np.array([row["stack"] for row in more], np.int64), known.stacks)
+    derived = {name: [row[name] for row in more] for name in ("track", "name", "category", "time")}
+    return _joined("instants", given, {**derived, "stack": stacks})
 
 
-def _counters(counters: Any, known: Known) -> dict[str, Any]:
+def _counters(counters: Any, more: list[dict[str, Any]], known: Known) -> pa.Table:
     """A counter that nobody gave a track belongs to the process."""
-    return {
+    given = {
         "track": known.tracks.rows(counters["track"]),
         "name": known.names.column(counters["name"], null=False),
         "time": counters["time"],
         "value": counters["value"],
     }
+    return _joined("counters", given, {name: [row[name] for row in more] for name in given})
+
+
+def _joined(name: str, given: dict[str, Any], derived: dict[str, Any]) -> pa.Table:
+    """The rows of the file, then those that follow from its operations."""
+    tables = [Trace({name: columns}).tables[name] for columns in (given, derived)]
+    if not tables[1].num_rows:
+        return tables[0]
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _edges(edges: Any, more: list[dict[str, Any]], known: Known) -> dict[str, Any]:

@@ -67,8 +67,6 @@ def find_format(file: Path) -> str:
 def _format_of_directory(file: Path) -> str:
     if any(file.glob("*.parquet")):
         return "parquet"
-    if file.suffix == ".eventide":
-        return "eventide"
     raise UsageValueError(f"{str(file)!r} is a directory without a trace's .parquet files; give the path of a trace")
 
 
