@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ def check_program(program: Mapping[str, Any], *, predict: bool = False) -> str:
     return verdict(check_program_findings(program, predict=predict))
 
 
-def verdict(findings: list[Finding]) -> str:
+def verdict(findings: Sequence[Finding]) -> str:
     """The one word for findings: the worst of them."""
     kinds = {finding.kind for finding in findings}
     return next((word for word, of in VERDICTS.items() if kinds & set(of)), "ok")

@@ -102,6 +102,7 @@ def parse(program: Mapping[str, Any]) -> Program:
     blocks = program.get("default_stream_blocks", [])
     if not isinstance(blocks, Sequence) or isinstance(blocks, str):
         raise UsageValueError(f"'default_stream_blocks' lists streams, it is {blocks!r}")
+    blocks = [_label("the program", "default_stream_blocks", stream) for stream in blocks]
     reader = _Reader()
     steps = [reader.step(number, op) for number, op in enumerate(ops, 1)]
     return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names, reader.outside, reader.ghosts)
@@ -131,7 +132,8 @@ class _Reader:
             raise UsageTypeError(
                 f"{where} must be a dict such as {{'op': 'record', 'event': 'e', 'stream': 1}}, not {op!r}"
             )
-        kind = ALIASES.get(op.get("op", ""), op.get("op"))
+        kind = op.get("op")
+        kind = ALIASES.get(kind, kind) if isinstance(kind, str) else None
         if kind not in NEEDS:
             raise UsageValueError(f"{where} has op {op.get('op')!r}; it must be one of {', '.join(NEEDS)}")
         where = f"step {number} ({kind})"
@@ -206,7 +208,10 @@ class _Reader:
         self._at[buffer] = self._home[buffer] = step.address = base
         self._owner[base] = buffer
         self.names[base] = buffer
-        self._grow(base, _integer(where, "bytes", op.get("bytes", 0)))
+        size = _integer(where, "bytes", op.get("bytes", 0))
+        if not 0 <= size < REGION:
+            raise UsageValueError(f"{where}: 'bytes' is {size}; it must be at least 0 and less than {REGION}")
+        self._grow(base, size)
 
     def _fresh(self, buffer: str) -> int:
         base = (len(self.sizes) + 1) * REGION
