@@ -224,7 +224,7 @@ class _Reader:
         self.sizes[base] = max(self.sizes[base], size)
 
     def _address(self, buffer: str, number: int) -> int:
-        """Who names a buffer after its free means memory that is gone, whoever has it now and whenever the free runs."""
+        """Who names a buffer after its free means memory that is gone, whoever has it now, whenever the free runs."""
         if buffer in self._freed:
             if buffer not in self._gone:
                 self._gone[buffer] = self._fresh(buffer)
