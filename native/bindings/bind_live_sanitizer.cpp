@@ -141,7 +141,7 @@ struct PyLive {
         const std::vector<Ref<Stream>> streams = Stream::all();  // they go after the lock: their end tells a hook
         std::lock_guard guard(lock);
         for (const Ref<Stream>& s : streams) {
-            session->engine.create_stream(s->id, Feed::device_number(s->device_id));
+            if (!s->closed()) session->feed.heard(s->creation(), me.get(), 0);
             session->streams[s->id] = s->options.name;
         }
         sessions.push_back(session);

@@ -3,9 +3,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "../core/sanitizer.hpp"
@@ -85,6 +87,15 @@ void bind_work(nb::class_<Engine>& c) {
             "address"_a, "stream"_a, AT_ARGUMENTS);
 }
 
+using Counts = std::vector<std::pair<uint64_t, uint64_t>>;  // id and how many
+
+std::vector<Engine::Known> known_of(const Counts& streams, const Counts& threads) {
+    std::vector<Engine::Known> known;
+    for (const auto& [id, count] : streams) known.push_back({false, id, count});
+    for (const auto& [id, count] : threads) known.push_back({true, id, count});
+    return known;
+}
+
 void bind_order(nb::class_<Engine>& c) {
     c.def("create_stream", &Engine::create_stream, "stream"_a, "device"_a = 0, "behind"_a = no_stream)
         .def(
@@ -111,20 +122,29 @@ void bind_order(nb::class_<Engine>& c) {
             "token"_a, "stream"_a, AT_ARGUMENTS)
         .def(
             "wait_signal",
-            [](Engine& e, uint64_t token, uint64_t stream, bool asked, AT_PARAMETERS) {
-                e.wait_signal(AT, token, stream, asked);
+            [](Engine& e, uint64_t token, uint64_t stream, AT_PARAMETERS) { e.wait_signal(AT, token, stream); },
+            "token"_a, "stream"_a, AT_ARGUMENTS)
+        .def(
+            "collective",
+            [](Engine& e, const std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>& ranks) {
+                std::vector<Engine::Arrival> all;
+                for (const auto& [stream, thread, past] : ranks)
+                    all.push_back({{.thread = thread, .past = past}, stream});
+                e.collective(all);
             },
-            "token"_a, "stream"_a, "asked"_a = true, AT_ARGUMENTS)
+            "ranks"_a, "Of each: stream, thread, past.")
         .def(
             "wait_known",
-            [](Engine& e, uint64_t stream, const std::vector<std::pair<uint64_t, uint64_t>>& streams,
-               const std::vector<std::pair<uint64_t, uint64_t>>& threads, AT_PARAMETERS) {
-                std::vector<Engine::Known> known;
-                for (const auto& [id, count] : streams) known.push_back({false, id, count});
-                for (const auto& [id, count] : threads) known.push_back({true, id, count});
-                e.wait_known(AT, known, stream);
+            [](Engine& e, uint64_t stream, const Counts& streams, const Counts& threads, AT_PARAMETERS) {
+                e.wait_known(AT, known_of(streams, threads), stream);
             },
-            "stream"_a, "streams"_a, "threads"_a, AT_ARGUMENTS);
+            "stream"_a, "streams"_a, "threads"_a, AT_ARGUMENTS)
+        .def(
+            "synchronize_known",
+            [](Engine& e, const Counts& streams, const Counts& threads, AT_PARAMETERS) {
+                e.synchronize_known(AT, known_of(streams, threads));
+            },
+            "streams"_a, "threads"_a, AT_ARGUMENTS);
 }
 
 void bind_host(nb::class_<Engine>& c) {

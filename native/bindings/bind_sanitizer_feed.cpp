@@ -48,7 +48,7 @@ void bind_sanitizer_feed(nb::module_& m) {
             "heard",
             [](StoredFeed& f, const std::string& hook, bool end, uint64_t thread, int device, uint64_t stream,
                uint64_t event, int64_t version, uint64_t work, uint64_t handle, uint64_t bytes, const std::string& name,
-               nb::handle accesses, uint32_t stack) {
+               const std::string& group, nb::handle accesses, uint32_t stack) {
                 const auto found = f.hooks.find(hook);
                 if (found == f.hooks.end()) return false;
                 split(f, accesses);
@@ -62,6 +62,7 @@ void bind_sanitizer_feed(nb::module_& m) {
                 r.handle = handle;
                 r.bytes = bytes;
                 r.name = name;
+                r.group = group;
                 r.reads = f.reads.data();
                 r.writes = f.writes.data();
                 r.read_count = uint32_t(f.reads.size());
@@ -70,7 +71,7 @@ void bind_sanitizer_feed(nb::module_& m) {
                 return true;
             },
             "hook"_a, "end"_a, "thread"_a, "device"_a, "stream"_a, "event"_a, "version"_a, "work"_a, "handle"_a,
-            "bytes"_a, "name"_a, "accesses"_a.none(), "stack"_a, "False: there is no such hook.");
+            "bytes"_a, "name"_a, "group"_a, "accesses"_a.none(), "stack"_a, "False: there is no such hook.");
 }
 
 }  // namespace eventide::python

@@ -16,9 +16,11 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     int index, priority;
     unsigned max_pending;
     PyObject* existing = nullptr;
-    static const char* keywords[] = {"device_type", "index", "priority", "max_pending", "name", "existing", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs|O", const_cast<char**>(keywords), &type, &index, &priority,
-                                     &max_pending, &name, &existing))
+    int is_default = 0;
+    static const char* keywords[] = {"device_type", "index",    "priority",   "max_pending",
+                                     "name",        "existing", "is_default", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs|Op", const_cast<char**>(keywords), &type, &index, &priority,
+                                     &max_pending, &name, &existing, &is_default))
         return -1;
     if (stream_core(self)) {
         raise(ErrorKind::usage, "%s is made already; make another Stream instead",
@@ -30,7 +32,8 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     guarded([&]() -> PyObject* {
         Device* device = devices::find(type);
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
-        Ref<Stream> core = Stream::open(*device, {int16_t(index), priority, max_pending, name, existing});
+        Ref<Stream> core =
+            Stream::open(*device, {int16_t(index), priority, max_pending, name, existing, is_default != 0});
         core->handle = self;
         ((PyStream*)self)->core = core.detach();
         return nullptr;

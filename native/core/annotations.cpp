@@ -35,14 +35,17 @@ uint64_t Annotations::key(std::string_view name) {
         if (last_) next_[last_ - 1] = number;
     }
     last_ = number;
-    if (seen_in_[number - 1] != sequence_) {
-        seen_in_[number - 1] = sequence_;
-        fresh_.push_back(number);
-    }
+    tell(number);
     return number;
 }
 
-void Annotations::take_new_names(std::string& out) {
+void Annotations::tell(uint32_t number) {
+    if (seen_in_[number - 1] == sequence_) return;
+    seen_in_[number - 1] = sequence_;
+    fresh_.push_back(number);
+}
+
+void Annotations::take_new_names(Bytes& out) {
     std::string entry;
     for (const uint32_t number : fresh_) {
         entry.clear();
@@ -53,20 +56,57 @@ void Annotations::take_new_names(std::string& out) {
     fresh_.clear();
 }
 
-bool Annotations::members(std::string& out, uint32_t field, std::string_view object) {
+bool Annotations::members(Bytes& out, uint32_t field, std::string_view object) {
     json::Cursor cursor(object);
     const size_t before = out.size();
     if (members(out, field, cursor, 0) && cursor.peek() == '\0') return true;
-    out.resize(before);
+    out.cut(before);
     return false;
 }
 
-bool Annotations::members(std::string& out, uint32_t field, json::Cursor& cursor, size_t depth) {
+bool Annotations::repeat(Bytes& out, int32_t name, std::string_view object) {
+    Known& like = known(name);
+    const size_t before = out.size();
+    const bool same = like.shape.match(object, [&](size_t i, uint64_t bits) {
+        const std::string& head = like.heads[i];
+        char* const made = out.room(32);  // a head has 9 bytes at most, a value 10
+        std::memcpy(made, head.data(), head.size());
+        const char* const end = proto::varint(made + head.size(), bits);
+        made[1] = char(end - made - 2);
+        out.took(end);
+    });
+    if (!same) {
+        out.cut(before);
+        return false;
+    }
+    if (like.sequence != sequence_) {
+        for (const uint32_t number : like.keys) tell(number);
+        like.sequence = sequence_;
+    }
+    return true;
+}
+
+void Annotations::learn(uint32_t field, int32_t name, std::string_view object) {
+    Known& like = known(name);
+    if (!like.shape.learn(object)) return;
+    like.keys.clear();
+    like.heads.clear();
+    like.sequence = 0;
+    for (const std::string& each : like.shape.names()) {
+        like.keys.push_back(find(each));
+        std::string& head = like.heads.emplace_back();
+        proto::bytes(head, field, {});
+        proto::number(head, name_iid, like.keys.back());
+        proto::varint(head, int_value << 3);
+    }
+}
+
+bool Annotations::members(Bytes& out, uint32_t field, json::Cursor& cursor, size_t depth) {
     if (!cursor.take('{')) return false;
     if (cursor.take('}')) return true;
     do {
         if (scratch_.size() <= depth) scratch_.resize(depth + 8);
-        std::string made = std::move(scratch_[depth]);
+        Bytes made = std::move(scratch_[depth]);
         made.clear();
         std::string_view name;
         if (!cursor.string(name, text_) || !cursor.take(':')) return false;
@@ -78,17 +118,17 @@ bool Annotations::members(std::string& out, uint32_t field, json::Cursor& cursor
     return cursor.take('}');
 }
 
-bool Annotations::elements(std::string& out, json::Cursor& cursor, size_t depth) {
+bool Annotations::elements(Bytes& out, json::Cursor& cursor, size_t depth) {
     if (!cursor.take('[')) return false;
     do {
-        std::string made;
+        Bytes made;
         if (!value(made, cursor, depth + 1)) return false;
         proto::bytes(out, array_values, made);
     } while (cursor.take(','));
     return cursor.take(']');
 }
 
-void Annotations::number(std::string& out, std::string_view text) {
+void Annotations::number(Bytes& out, std::string_view text) {
     int64_t whole;
     uint64_t large;
     const char *const begin = text.data(), *const end = begin + text.size();
@@ -115,7 +155,7 @@ void Annotations::number(std::string& out, std::string_view text) {
     }
 }
 
-bool Annotations::value(std::string& out, json::Cursor& cursor, size_t depth) {
+bool Annotations::value(Bytes& out, json::Cursor& cursor, size_t depth) {
     switch (cursor.peek()) {
         case '"': {
             std::string_view text;

@@ -3,24 +3,26 @@
 #include <charconv>
 #include <cmath>
 
+#include "args_shape.hpp"
+#include "bytes.hpp"
 #include "json_cursor.hpp"
 
 namespace eventide::trace {
 namespace {
 
-constexpr size_t piece = 1 << 20;  // bytes that are handed to the sink at once
+constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
 
-void number(std::string& out, int64_t value) {
-    char text[24];
-    out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+void number(Bytes& out, int64_t value) {
+    char* const text = out.room(24);
+    out.took(std::to_chars(text, text + 24, value).ptr);
 }
 
 // Nanoseconds as microseconds, exactly.
-void microseconds(std::string& out, int64_t ns, bool negative = false) {
+void microseconds(Bytes& out, int64_t ns, bool negative = false) {
     uint64_t size = uint64_t(ns);
     if (negative) out += '-', size = 0 - size;
-    char text[24];
-    out.append(text, std::to_chars(text, text + sizeof text, size / 1000).ptr);
+    char* const text = out.room(24);
+    out.took(std::to_chars(text, text + 24, size / 1000).ptr);
     const auto rest = unsigned(size % 1000);
     if (!rest) return;
     const char digits[4] = {'.', char('0' + rest / 100), char('0' + rest / 10 % 10), char('0' + rest % 10)};
@@ -71,7 +73,7 @@ class Writer {
   private:
     void span(int64_t row, size_t lane) {
         const Spans& s = in_.spans;
-        open(s.finished(row) ? "X" : "B", s.name[row], s.category[row], lane, s.start[row]);
+        open(s.finished(row) ? 'X' : 'B', s.name[row], s.category[row], lane, s.start[row]);
         if (s.finished(row)) {
             out_ += ",\"dur\":";
             microseconds(out_, std::max<int64_t>(s.duration[row], 0));
@@ -87,7 +89,7 @@ class Writer {
         const bool work = in_.categories[s.category[row]] != "gpu_user_annotation";
         const int64_t stream = work ? in_.stream[lane] : none,
                       correlation = s.correlation[row] != none ? s.correlation[row] : s.work[row];
-        arguments(s.args[row], [&](std::string_view args) {
+        arguments(s.name[row], s.args[row], [&](std::string_view args) {
             if (stream != none) added(args, "stream", stream);
             if (stream != none && in_.device[lane] != none) added(args, "device", in_.device[lane]);
             if (s.correlation[row] != none || stream != none) added(args, "correlation", correlation);
@@ -98,11 +100,11 @@ class Writer {
 
     void instant(int64_t row) {
         const Instants& i = in_.instants;
-        open("i", i.name[row], i.category[row], size_t(i.track[row]), i.time[row]);
+        open('i', i.name[row], i.category[row], size_t(i.track[row]), i.time[row]);
         out_ += ",\"s\":\"t\"";
         own_.clear();
         stack(i.stack[row]);
-        arguments(i.args[row], [](std::string_view) {});
+        arguments(i.name[row], i.args[row], [](std::string_view) {});
         close();
     }
 
@@ -116,9 +118,9 @@ class Writer {
         time(c.time[row]);
         out_ += ",\"args\":{";
         if (std::isfinite(c.value[row])) {
-            char text[32];
             out_ += "\"value\":";
-            out_.append(text, std::to_chars(text, text + sizeof text, c.value[row]).ptr);
+            char* const text = out_.room(32);
+            out_.took(std::to_chars(text, text + 32, c.value[row]).ptr);
         }
         out_ += '}';
         close();
@@ -127,18 +129,19 @@ class Writer {
     // A tail stands at the start of its span. A head does too, or where the tail is, if the span has begun by then.
     void arrow(const FlowEnd& f, size_t lane) {
         begin_event();
-        out_ += f.head ? "{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : "{\"ph\":\"s\",\"id\":";
+        out_ += std::string_view(f.head ? "{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : "{\"ph\":\"s\",\"id\":");
         number(out_, f.edge + 1);
         const std::string& word = arrows_[in_.arrow[f.edge]];
-        out_ += ",\"cat\":" + word + ",\"name\":" + word + ",\"pid\":";
-        number(out_, in_.pid[lane]);
-        out_ += ",\"tid\":";
-        number(out_, in_.tid[lane]);
+        out_ += ",\"cat\":";
+        out_ += word;
+        out_ += ",\"name\":";
+        out_ += word;
+        place(lane);
         time(f.at_end ? flows_.tail_time(f.edge) : in_.spans.start[f.span]);
         close();
     }
 
-    void open(const char* phase, int32_t name, int32_t category, size_t lane, int64_t when) {
+    void open(char phase, int32_t name, int32_t category, size_t lane, int64_t when) {
         begin_event();
         out_ += "{\"ph\":\"";
         out_ += phase;
@@ -146,11 +149,15 @@ class Writer {
         out_ += categories_[category];
         out_ += ",\"name\":";
         out_ += names_[name];
+        place(lane);
+        time(when);
+    }
+
+    void place(size_t lane) {
         out_ += ",\"pid\":";
         number(out_, in_.pid[lane]);
         out_ += ",\"tid\":";
         number(out_, in_.tid[lane]);
-        time(when);
     }
 
     void time(int64_t when) {
@@ -160,20 +167,13 @@ class Writer {
 
     // The program's own arguments, then ours as `eventide`, then what other tools look for and the program did not say.
     template <class F>
-    void arguments(std::string_view args, F add) {
-        json::Cursor cursor(args);
-        bool whole = cursor.peek() == '{' && !cursor.skip().empty() && cursor.peek() == '\0' && !cursor.met_no_number();
-        std::string_view members;
-        if (whole) members = args.substr(args.find('{') + 1, args.rfind('}') - args.find('{') - 1);
-        // An object of nothing would not be seen, and theirs might be called as ours is.
-        if (members.find_first_not_of(" \t\r\n") == members.npos || args.find("\"eventide\"") != args.npos)
-            whole = false;
-        if (!args.empty() && !whole) {
+    void arguments(int32_t name, std::string_view given, F add) {
+        const std::string_view args = given.empty() ? given : members_of(name, given);
+        if (!given.empty() && args.empty()) {
             text_.clear();
-            json::quote(text_, args);
+            json::quote(text_, given);
             member("args", braceless(text_));
         }
-        args = whole ? members : std::string_view();
         added_.clear();
         add(args);
         if (args.empty() && own_.empty() && added_.empty()) return;
@@ -187,6 +187,22 @@ class Writer {
             out_ += added_;
         }
         out_ += '}';
+    }
+
+    // What stands between the braces, or nothing where that cannot stand in the file as it is.
+    std::string_view members_of(int32_t name, std::string_view args) {
+        const auto inside = [&] {
+            const size_t begin = args.find('{') + 1;
+            return args.substr(begin, args.rfind('}') - begin);
+        };
+        json::Shape& like = shapes_[size_t(uint32_t(name)) % shapes_.size()];
+        if (like.match(args, [](size_t, uint64_t) {})) return inside();
+        json::Cursor cursor(args);
+        if (cursor.peek() != '{' || cursor.skip().empty() || cursor.peek() != '\0' || cursor.met_no_number()) return {};
+        // An object of nothing would not be seen, and theirs might be called as ours is.
+        if (inside().find_first_not_of(" \t\r\n") == args.npos || args.find("\"eventide\"") != args.npos) return {};
+        like.learn(args);
+        return inside();
     }
 
     // As they are, but for strings that end in a backslash: see json::quote.
@@ -254,7 +270,8 @@ class Writer {
     }
 
     void begin_event() {
-        out_ += first_ ? "\n" : ",\n";
+        if (!first_) out_ += ',';
+        out_ += '\n';
         first_ = false;
     }
 
@@ -270,7 +287,9 @@ class Writer {
     const Flows flows_;
     Sink& sink_;
     Quoted names_, categories_, outcomes_, places_, arrows_, own_words_, series_;
-    std::string out_, own_, added_, text_, quoted_;
+    std::vector<json::Shape> shapes_ = std::vector<json::Shape>(256);  // by the event's name, or a few of them
+    Bytes out_, own_, added_;
+    std::string text_, quoted_;
     bool first_;
 };
 

@@ -73,7 +73,7 @@ struct Edges {
     const int64_t* to_span = nullptr;
 };
 
-// Where the bytes go, in pieces of about a megabyte.
+// Where the bytes go, piece by piece.
 class Sink {
   public:
     virtual ~Sink() = default;

@@ -17,6 +17,7 @@ namespace eventide {
 
 // The seed's ten, then ours. The order is part of nothing stored; names come from hub::name. What each carries, besides
 // time, thread and stack:
+//   stream_creation      group "default" or "behind": on a device whose default stream blocks, that stream or another
 //   memory_deallocation  handle, bytes; name "dropped": the last reference went, so no work that had one is still to
 //   run memory_use      handle, bytes, stream: Buffer.record_stream host_access     reads, writes: by the host thread
 //   itself, or, with work and stream, by that work while it runs; host_signal     handle: a token; what this thread did

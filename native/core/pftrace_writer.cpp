@@ -3,12 +3,13 @@
 #include <cmath>
 
 #include "annotations.hpp"
+#include "bytes.hpp"
 #include "proto.hpp"
 
 namespace eventide::trace {
 namespace {
 
-constexpr size_t piece = 1 << 20;                         // bytes that are handed to the sink at once
+constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
 constexpr uint64_t boottime = 6, incremental_clock = 64;  // clock ids: Perfetto's own, and the first for anybody's use
 
 namespace packet {  // fields of TracePacket
@@ -33,7 +34,7 @@ class Interned {
     Interned(const Texts& texts, uint32_t field, uint64_t shift = 0)
         : texts_(texts), field_(field), shift_(shift), seen_in_(size_t(texts.count), 0) {}
 
-    uint64_t use(int64_t code, uint32_t sequence, std::string& introductions) {
+    uint64_t use(int64_t code, uint32_t sequence, Bytes& introductions) {
         const uint64_t iid = uint64_t(code) + 1 + shift_;
         if (seen_in_[size_t(code)] != sequence) {
             seen_in_[size_t(code)] = sequence;
@@ -155,7 +156,7 @@ class Writer {
         event_.clear();
         proto::number(event_, event::type, event::slice_begin);
         name(s.name[row], s.category[row]);
-        arguments(s.args[row], [&](std::string& own) {
+        arguments(s.name[row], s.args[row], [&](Bytes& own) {
             if (s.submit[row] != none) integer(own, "queued_ns", uint64_t(s.start[row]) - uint64_t(s.submit[row]));
             if (s.cpu[row] != none) integer(own, "cpu_ns", uint64_t(s.cpu[row]));
             if (s.work[row] != none) integer(own, "work", uint64_t(s.work[row]));
@@ -180,7 +181,8 @@ class Writer {
         event_.clear();
         proto::number(event_, event::type, event::instant);
         name(in_.instants.name[row], in_.instants.category[row]);
-        arguments(in_.instants.args[row], [&](std::string& own) { stack(own, in_.instants.stack[row]); });
+        arguments(in_.instants.name[row], in_.instants.args[row],
+                  [&](Bytes& own) { stack(own, in_.instants.stack[row]); });
         finish(in_.instants.time[row]);
     }
 
@@ -192,14 +194,10 @@ class Writer {
 
     // The program's own arguments by their names, and ours as one called `eventide`.
     template <class F>
-    void arguments(std::string_view args, F ours) {
+    void arguments(int32_t name, std::string_view args, F ours) {
         own_.clear();
         ours(own_);
-        const bool hidden = args.find("\"eventide\"") != args.npos;  // theirs might be called so too: put them inside
-        const size_t before = event_.size();
-        const bool seen =
-            !hidden && annotations_.members(event_, event::debug_annotations, args) && event_.size() > before;
-        if (!args.empty() && !seen) {  // an object of nothing would not be seen either
+        if (!args.empty() && !annotations_.repeat(event_, name, args) && !anew(name, args)) {
             inner_.clear();
             proto::number(inner_, annotation::name_iid, annotations_.key("args"));
             if (!annotations_.members(inner_, annotation::dict_entries, args))
@@ -213,21 +211,30 @@ class Writer {
         proto::bytes(event_, event::debug_annotations, inner_);
     }
 
-    void integer(std::string& out, std::string_view name, uint64_t value) {
+    // Whether the arguments are seen now. An object of nothing would not be.
+    bool anew(int32_t name, std::string_view args) {
+        if (args.find("\"eventide\"") != args.npos) return false;  // theirs might be called so too: put them inside
+        const size_t before = event_.size();
+        if (!annotations_.members(event_, event::debug_annotations, args) || event_.size() == before) return false;
+        annotations_.learn(event::debug_annotations, name, args);
+        return true;
+    }
+
+    void integer(Bytes& out, std::string_view name, uint64_t value) {
         inner_.clear();
         proto::number(inner_, annotation::name_iid, annotations_.key(name));
         proto::number(inner_, annotation::int_value, value);
         proto::bytes(out, annotation::dict_entries, inner_);
     }
 
-    void text(std::string& out, std::string_view name, Interned& from, int32_t code) {
+    void text(Bytes& out, std::string_view name, Interned& from, int32_t code) {
         inner_.clear();
         proto::number(inner_, annotation::name_iid, annotations_.key(name));
         proto::number(inner_, annotation::string_value_iid, from.use(code, sequence_, introductions_));
         proto::bytes(out, annotation::dict_entries, inner_);
     }
 
-    void stack(std::string& out, int32_t stack) {
+    void stack(Bytes& out, int32_t stack) {
         if (stack < 0) return;
         integer(out, "stack", uint64_t(stack));
         if (stack < places_.count()) text(out, "called_from", places_, stack);
@@ -250,12 +257,16 @@ class Writer {
         annotations_.take_new_names(introductions_);
         if (!introductions_.empty()) proto::bytes(packet_, packet::interned_data, introductions_);
         introductions_.clear();
-        proto::bytes(packet_, packet::track_event, event_);
-        put(packet_);
+        proto::varint(packet_, packet::track_event << 3 | 2);
+        proto::varint(packet_, event_.size());
+        put(packet_, event_);
     }
 
-    void put(const std::string& packet) {
-        proto::bytes(out_, 1, packet);
+    void put(std::string_view packet, std::string_view rest = {}) {
+        proto::varint(out_, 1 << 3 | 2);
+        proto::varint(out_, packet.size() + rest.size());
+        out_ += packet;
+        out_ += rest;
         if (out_.size() < piece) return;
         sink_.write(out_);
         out_.clear();
@@ -268,7 +279,7 @@ class Writer {
     Interned names_, categories_, places_, outcomes_;
     Annotations annotations_;
     std::vector<int64_t> open_;  // spans of the lane that are open, innermost last
-    std::string out_, packet_, event_, introductions_, own_, inner_;
+    Bytes out_, packet_, event_, introductions_, own_, inner_;
     uint32_t sequence_ = 0;
     uint64_t previous_ = 0;  // time of the packet before
 };

@@ -8,37 +8,48 @@
 
 namespace eventide::proto {
 
-inline void varint(std::string& out, uint64_t value) {
+// Out below is a std::string or what has the same push_back and append.
+
+// At most 10 bytes; gives the end.
+inline char* varint(char* at, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *at++ = char(value | 0x80);
+    *at++ = char(value);
+    return at;
+}
+
+template <class Out>
+void varint(Out& out, uint64_t value) {
     if (value < 0x80) {
         out.push_back(char(value));
         return;
     }
     char bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7) bytes[n++] = char(value | 0x80);
-    bytes[n++] = char(value);
-    out.append(bytes, n);
+    out.append(bytes, size_t(varint(bytes, value) - bytes));
 }
 
-inline void number(std::string& out, uint32_t field, uint64_t value) {
+template <class Out>
+void number(Out& out, uint32_t field, uint64_t value) {
     varint(out, uint64_t(field) << 3);
     varint(out, value);
 }
 
-inline void fixed64(std::string& out, uint32_t field, uint64_t value) {
+template <class Out>
+void fixed64(Out& out, uint32_t field, uint64_t value) {
     varint(out, uint64_t(field) << 3 | 1);
     char bytes[8];
     std::memcpy(bytes, &value, 8);  // both architectures that we build for are little-endian
     out.append(bytes, 8);
 }
 
-inline void real(std::string& out, uint32_t field, double value) {
+template <class Out>
+void real(Out& out, uint32_t field, double value) {
     uint64_t bits;
     std::memcpy(&bits, &value, 8);
     fixed64(out, field, bits);
 }
 
-inline void bytes(std::string& out, uint32_t field, std::string_view value) {
+template <class Out>
+void bytes(Out& out, uint32_t field, std::string_view value) {
     varint(out, uint64_t(field) << 3 | 2);
     varint(out, value.size());
     out.append(value);

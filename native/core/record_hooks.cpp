@@ -3,6 +3,7 @@
 
 #include "device.hpp"
 #include "stacks.hpp"
+#include "stream.hpp"
 #include "things.hpp"
 
 namespace eventide::recorder {
@@ -98,6 +99,8 @@ Ear ear;
 
 void listen_to_hooks() {
     for (int i = 0; i < hook_count; ++i) hub::add(Hook(i), ear);
+    for (const Ref<Stream>& s : Stream::all())  // without that the trace would not tell what orders their work
+        if (!s->standing().empty() && !s->closed()) ear.heard(s->creation());
     hub::cpu_time_wanted.store(true, std::memory_order_relaxed);
 }
 

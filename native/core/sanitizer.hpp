@@ -167,9 +167,14 @@ class Engine {
     // caller finds an order in which all can run, tells things in that order, and what was submitted earlier has
     // `past`.
     void mark_thread(uint64_t token, uint64_t thread);
-    void signal(const At& at, uint64_t token, uint64_t stream);  // the stream comes to this point
-    // The stream waits until another came there. asked: a wait, which can be redundant; false: a collective.
-    void wait_signal(const At& at, uint64_t token, uint64_t stream, bool asked = true);
+    void signal(const At& at, uint64_t token, uint64_t stream);       // the stream comes to this point
+    void wait_signal(const At& at, uint64_t token, uint64_t stream);  // the stream waits until another came there
+    // All ranks have come: one stream each, and who submitted it there. It counts as work of each.
+    struct Arrival {
+        At at;
+        uint64_t stream;
+    };
+    void collective(std::span<const Arrival> ranks);
     // What is over at least when the stream goes on: the first `count` works, signals or host accesses of each.
     struct Known {
         bool thread;
@@ -177,6 +182,7 @@ class Engine {
         uint64_t count;
     };
     void wait_known(const At& at, std::span<const Known> known, uint64_t stream);
+    void synchronize_known(const At& at, std::span<const Known> known);  // the same for a thread
 
     // A range that overlaps freed memory takes that address again. at.name: of the buffer.
     void allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream = no_stream);

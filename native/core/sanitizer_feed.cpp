@@ -1,5 +1,7 @@
 #include "sanitizer_feed.hpp"
 
+#include <algorithm>
+
 namespace eventide::sanitizer {
 namespace {
 
@@ -16,13 +18,21 @@ uint64_t version_of(const HookRecord& r) noexcept {
     return r.version == hub::newest_version ? newest : r.version;
 }
 
+// Records whose device is that of their stream: it may have been made before anybody listened.
+bool names_its_stream(const HookRecord& r) noexcept {
+    return r.stream && r.device.type >= 0 &&
+           (r.hook == Hook::work_submission || r.hook == Hook::event_record || r.hook == Hook::event_wait ||
+            r.hook == Hook::stream_synchronization);
+}
+
 }  // namespace
 
 void Feed::heard(const HookRecord& r, uint64_t thread, uint32_t stack) {
     const At at{.thread = thread, .stack = stack, .work = r.work, .name = r.name};
+    if (names_its_stream(r) && met_.insert(r.stream).second) engine_.create_stream(r.stream, device_number(r.device));
     switch (r.hook) {
         case Hook::stream_creation:
-            return engine_.create_stream(r.stream, device_number(r.device));
+            return created(r);
         case Hook::stream_deletion:
             return going(r.stream);
         case Hook::event_creation:
@@ -56,6 +66,30 @@ void Feed::heard(const HookRecord& r, uint64_t thread, uint32_t stack) {
     }
 }
 
+void Feed::created(const HookRecord& r) {
+    const uint64_t device = device_number(r.device);
+    met_.insert(r.stream);
+    engine_.create_stream(r.stream, device);
+    if (r.group.empty()) return;
+    Blocking& b = blocking_[device];
+    if (r.group == "default" && b.stream == no_stream) {
+        b.stream = r.stream;
+        for (const uint64_t member : b.members) engine_.create_stream(member, device, r.stream);
+    } else if (b.stream != r.stream && std::find(b.members.begin(), b.members.end(), r.stream) == b.members.end()) {
+        b.members.push_back(r.stream);
+        engine_.create_stream(r.stream, device, b.stream);
+    }
+}
+
+void Feed::gone(const At& at, uint64_t stream) {
+    met_.erase(stream);
+    for (auto& [_, b] : blocking_) {
+        if (b.stream == stream) b.stream = no_stream;
+        std::erase(b.members, stream);
+    }
+    engine_.delete_stream(at, stream);
+}
+
 // A stream that is closed is synchronized next, and then it is gone. One that is dropped runs what it has, and nobody
 // knows when that is over; its place is used again when enough others have gone after it.
 void Feed::going(uint64_t stream) {
@@ -63,7 +97,7 @@ void Feed::going(uint64_t stream) {
     if (!closing_.insert(stream).second) return;
     going_.push_back(stream);
     if (going_.size() <= gone_to_keep) return;
-    if (closing_.erase(going_.front())) engine_.delete_stream({}, going_.front());
+    if (closing_.erase(going_.front())) gone({}, going_.front());
     going_.pop_front();
 }
 
@@ -106,7 +140,7 @@ void Feed::synchronized(const At& at, const HookRecord& r) {
     } else {
         engine_.synchronize_device(here, device_number(r.device));
     }
-    if (closes) engine_.delete_stream(here, r.stream);
+    if (closes) gone(here, r.stream);
 }
 
 void Feed::learnt(const At& at, const HookRecord& r) {

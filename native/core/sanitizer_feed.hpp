@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -25,15 +26,25 @@ class Feed {
 
   private:
     void submitted(const At& at, const HookRecord& r);
+    void created(const HookRecord& r);
     void going(uint64_t stream);
+    void gone(const At& at, uint64_t stream);
     void synchronized(const At& at, const HookRecord& r);
     void learnt(const At& at, const HookRecord& r);
 
+    // Of a device whose default stream blocks.
+    struct Blocking {
+        uint64_t stream = no_stream;  // the default stream; no_stream: there is none yet
+        std::vector<uint64_t> members;
+    };
+
     Engine& engine_;
-    std::unordered_set<uint64_t> marked_;   // handles of synchronizations that have begun
-    std::unordered_set<uint64_t> closing_;  // streams that are about to go
-    std::deque<uint64_t> going_;            // the same in order
-    std::vector<Range> reads_, writes_;     // kept for their memory
+    std::unordered_set<uint64_t> met_;                 // streams whose device is known
+    std::unordered_map<uint64_t, Blocking> blocking_;  // by number of the device
+    std::unordered_set<uint64_t> marked_;              // handles of synchronizations that have begun
+    std::unordered_set<uint64_t> closing_;             // streams that are about to go
+    std::deque<uint64_t> going_;                       // the same in order
+    std::vector<Range> reads_, writes_;                // kept for their memory
 };
 
 }  // namespace eventide::sanitizer

@@ -278,16 +278,13 @@ void Engine::signal(const At& at, uint64_t token, uint64_t id) {
     st.marks[token] = {s.point()};
 }
 
-void Engine::wait_signal(const At& at, uint64_t token, uint64_t id, bool asked) {
+void Engine::wait_signal(const At& at, uint64_t token, uint64_t id) {
     State& st = *state_;
-    if (st.strict) st.strict->wait_signal(at, token, id, asked);
+    if (st.strict) st.strict->wait_signal(at, token, id);
     const auto it = st.marks.find(token);
     if (it == st.marks.end()) return;
     Agent& s = st.stream(id);
-    if (asked)
-        st.wait_on(at, s, st.thread(at.thread), it->second.front(), st.site(at, Kind::redundant_wait, s, token));
-    else
-        st.absorb(s, it->second.front());
+    st.wait_on(at, s, st.thread(at.thread), it->second.front(), st.site(at, Kind::redundant_wait, s, token));
 }
 
 void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id) {
@@ -297,6 +294,20 @@ void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id)
     Point p{{}, s.slot, 0};
     for (const Known& k : known) p.known.raise((k.thread ? st.thread(k.id) : st.stream(k.id)).slot, k.count);
     st.wait_on(at, s, st.thread(at.thread), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
+}
+
+void Engine::synchronize_known(const At& at, std::span<const Known> known) {
+    State& st = *state_;
+    if (st.strict) st.strict->synchronize_known(at, known);
+    Agent& t = st.thread(at.thread);
+    const Point host = t.point();
+    Point p{{}, t.slot, 0};
+    for (const Known& k : known) {
+        Agent& a = k.thread ? st.thread(k.id) : st.stream(k.id);
+        if (!k.thread) st.observe(a, &host, false);
+        if (&a != &t) p.known.raise(a.slot, k.count);
+    }
+    st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, ~uint64_t{0}));
 }
 
 void Engine::finish(const At& at, bool leaks) {

@@ -27,14 +27,19 @@ Ref<Stream> Stream::open(Device& device, StreamOptions options) {
     s->polled_ = s->device_stream_->polled();
     if (s->polled_ && (s->clock_ = device.clock(s->options.index)) && s->clock_->due(now_ns()))
         device.sample_clock(s->options.index, *s->clock_, 8);
-    s->immediate_ = s->polled_ && !device.capabilities(s->options.index).deferred;
+    const Capabilities can = device.capabilities(s->options.index);
+    s->immediate_ = s->polled_ && !can.deferred;
+    if (can.default_stream_blocks) s->standing_ = s->options.is_default ? "default" : "behind";
     streams::add(*s);
-    if (hub::listening(Hook::stream_creation)) {
-        HookRecord r{.hook = Hook::stream_creation, .device = s->device_id, .stream = s->id};
-        r.name = s->options.name;
-        hub::fire(r);
-    }
+    if (hub::listening(Hook::stream_creation)) hub::fire(s->creation());
     return s;
+}
+
+HookRecord Stream::creation() const {
+    HookRecord r{.hook = Hook::stream_creation, .device = device_id, .stream = id};
+    r.name = options.name;
+    r.group = standing_;
+    return r;
 }
 
 Stream::Stream(Device& device, StreamOptions options)

@@ -44,6 +44,7 @@ struct StreamOptions {
     uint32_t max_pending = 0;  // 0: unbounded
     std::string name;
     void* existing = nullptr;  // a stream of the driver's to take over, as the bindings know it; looked at by open only
+    bool is_default = false;   // the device's default stream
 };
 
 // Told when work of an immediate device has run and before its end can be heard of.
@@ -69,6 +70,11 @@ class Stream final : public RefCounted {
     Device& device;
     const DeviceId device_id;
     const StreamOptions options;
+    // On a device whose default stream blocks: "default" of that stream, "behind" of the others, which it orders itself
+    // against both ways. Else empty.
+    std::string_view standing() const noexcept { return standing_; }
+    // What stream_creation tells: listeners that come later ask for it.
+    HookRecord creation() const;
     std::string describe() const;  // "stream 3 'load' (cpu:0)"
 
     // Verbs of the host; all throw Error if the stream is closed or of the parent process.
@@ -153,6 +159,7 @@ class Stream final : public RefCounted {
     };
 
     Stream(Device& device, StreamOptions options);
+    std::string_view standing_;  // set by open
     void check_open() const;
     Ref<Failure> heal_locked();
     Ref<Failure> settle_sync_locked(Marker& marker);

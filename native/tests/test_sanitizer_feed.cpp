@@ -87,4 +87,35 @@ TEST(many_streams_that_are_dropped_take_bounded_room) {
     CHECK(f.found() == 0);
 }
 
+TEST(a_default_stream_that_blocks_orders_itself_against_the_others_of_its_device) {
+    const auto racy = [](std::string_view first, std::string_view second, int16_t index, bool default_last) {
+        Fed f;
+        HookRecord member{.hook = Hook::stream_creation, .device = {1, 0}, .stream = 1, .group = first};
+        HookRecord other{.hook = Hook::stream_creation, .device = {1, index}, .stream = 2, .group = second};
+        f.hear(default_last ? member : other);
+        if (default_last) f.submit(1, 1, bytes);
+        f.hear(default_last ? other : member);
+        if (!default_last) f.submit(1, 1, bytes);
+        f.submit(2, 2, bytes);
+        return f.found();
+    };
+    for (const bool default_last : {false, true}) {
+        CHECK(racy("behind", "default", 0, default_last) == 0);
+        CHECK(racy("behind", "behind", 0, default_last) == 1);
+        CHECK(racy("", "", 0, default_last) == 1);
+        CHECK(racy("behind", "default", 1, default_last) == 1);  // of another device
+    }
+}
+
+TEST(a_stream_that_was_there_before_belongs_to_its_device) {
+    Fed f;
+    HookRecord r{.hook = Hook::work_submission, .accesses_known = true, .device = {1, 0}, .stream = 1, .work = 1};
+    r.writes = &bytes;
+    r.write_count = 1;
+    f.hear(r);
+    f.hear({.hook = Hook::device_synchronization, .device = {1, 0}});
+    f.submit(2, 2, bytes);
+    CHECK(f.found() == 0);
+}
+
 MAIN

@@ -63,7 +63,15 @@ class StreamBase:
     def __eq__(self, other: object, /) -> bool: ...
 
     def __init__(
-        self, device_type: str, index: int, priority: int, max_pending: int, name: str, existing: object = None, /
+        self,
+        device_type: str,
+        index: int,
+        priority: int,
+        max_pending: int,
+        name: str,
+        existing: object = None,
+        is_default: bool = False,
+        /,
     ) -> None: ...
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -522,9 +530,14 @@ class Sanitizer:
 
     def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def wait_signal(self, token: int, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def wait_signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def collective(self, ranks: Sequence[tuple[int, int, int]]) -> None:
+        """Of each: stream, thread, past."""
 
     def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def synchronize_known(self, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
@@ -563,7 +576,7 @@ class SanitizerFeed:
 
     def __init__(self, sanitizer: Sanitizer) -> None: ...
 
-    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, accesses: object | None, stack: int) -> bool:
+    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, group: str, accesses: object | None, stack: int) -> bool:
         """False: there is no such hook."""
 
 class LiveSanitizer:

@@ -174,9 +174,18 @@ def test_a_program_as_data_is_checked(tmp_path):
     (tmp_path / "race.json").write_text(json.dumps({"ops": ops}))
     done = check("race.json", cwd=tmp_path)
     assert done.returncode == 1
+    assert done.stdout.startswith("verdict: race\n")
     assert "race: 'step 2' on stream 2 writes 64 bytes that 'step 1' on stream 1 writes" in done.stdout
     (tmp_path / "ok.json").write_text(json.dumps({"ops": ops[:1]}))
-    assert check("ok.json", cwd=tmp_path).returncode == 0
+    done = check("--json", "ok.json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["program_verdict"]) == (0, "ok")
+
+
+def test_a_list_of_programs_is_no_trace_without_work(tmp_path):
+    (tmp_path / "many.json").write_text(json.dumps([{"ops": []}, {"ops": []}]))
+    done = check("many.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "many.json is a list of 2 programs; give eventide check a file with one of them" in done.stderr
 
 
 # --- EVENTIDE_SANITIZE -----------------------------------------------------------------------------------------------

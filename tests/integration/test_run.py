@@ -51,6 +51,12 @@ def test_arguments_after_the_program_are_the_programs(tmp_path):
     assert "['--fail', '--ring', '-o', 'x']" in done.stdout
 
 
+def test_a_format_that_nobody_writes_is_refused_before_the_program_runs(tmp_path):
+    done = alone("-m", "eventide", "run", "-o", "t.docx", str(PROGRAMS / "threads.py"), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot tell from 't.docx' what to write; use .pftrace" in done.stderr
+
+
 def test_a_module_runs_as_python_m_runs_it(tmp_path):
     (tmp_path / "a.json").write_text('{"b": [1, 2]}')
     done, _ = same("-m", "json.tool", "--compact", "a.json", cwd=tmp_path)

@@ -82,6 +82,21 @@ def random_program(seed: int, size: int = 10) -> Program:
     return program if draw.blocks is None else program | {"default_stream_blocks": draw.blocks}
 
 
+def random_collectives(seed: int) -> Program:
+    """At most 6 steps, and one or two collectives that both ranks come to, mostly in the same order."""
+    draw = _Draw(seed)
+    r = draw.r
+    draw.kinds = [k for k in draw.kinds if k != "collective"] + ["record", "wait", "synchronize_stream"]
+    ops = [draw.step() for _ in range(r.randint(2, 6))]
+    names = r.choice(["a", "a", "aa", "ab"])
+    for rank in (1, 2):
+        places = sorted(r.randint(0, len(ops)) for _ in names)
+        for place, name in reversed(list(zip(places, names, strict=True))):
+            ops.insert(place, {"op": "collective", "thread": r.choice(draw.threads), "name": name, "rank_stream": rank})
+    program: Program = {"ops": legal(ops)}
+    return program if draw.blocks is None else program | {"default_stream_blocks": draw.blocks}
+
+
 def legal(ops: list[Op]) -> list[Op]:
     """Without steps that the format forbids: a second allocation, a reuse of what lives, a use before allocation."""
     state: dict[str, str] = {}

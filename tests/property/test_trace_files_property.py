@@ -31,7 +31,15 @@ arguments = st.dictionaries(
     ),
     max_size=3,
 )
-args = st.none() | arguments.map(json.dumps) | arguments.map(lambda made: json.dumps(made, ensure_ascii=False))
+# Events of one name with arguments that differ in their numbers only are encoded from what is known of the one before.
+numbers = (
+    st.integers(-20, 20) | st.integers(-(10**19), 10**19) | st.sampled_from([0.5, -0.0, 1e30, True, None, "x", [1]])
+)
+repeated = st.tuples(
+    st.sampled_from(['{"n": %s, "m":%s}', '{"n": %s, "m" :%s }', '{"eventide":%s,"n":%s}']), numbers, numbers
+)
+args = st.none() | repeated.map(lambda made: made[0] % (json.dumps(made[1]), json.dumps(made[2])))
+args |= arguments.map(json.dumps) | arguments.map(lambda made: json.dumps(made, ensure_ascii=False))
 
 
 @st.composite

@@ -16,6 +16,8 @@ Moment = tuple[str, int]
 Touched = tuple[int, str, str, int, int, bool]
 QUEUED = {"work", "record", "wait", "wait_value", "signal_value", "collective"}
 SYNCS = {"synchronize_event", "synchronize_stream", "synchronize_device"}
+# They touch nothing and nothing is ordered by them: when they are done does not matter.
+UNORDERED = {"host_wait", "create_event", "delete_event", "allocate", "record_stream"}
 
 
 def queued(op: Op) -> bool:
@@ -270,7 +272,7 @@ def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
     one, other = Timings(full, blocks), Timings(less, blocks)
     for moment in other.moments:
         op = full[moment[1]]
-        passing = op["op"] in SYNCS | {"host_wait"} or (moment[0] == "X" and op["op"] in {"wait", "wait_value"})
+        passing = op["op"] in SYNCS | UNORDERED or (moment[0] == "X" and op["op"] in {"wait", "wait_value"})
         if moment[1] != i and not passing and one.past(moment, sources) != other.past(moment, sources):
             return False
     return True

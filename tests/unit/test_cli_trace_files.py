@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -38,6 +39,7 @@ def test_convert_says_what_is_in_the_file_how_large_it_is_and_what_was_warned_of
     [
         (["convert", "gone.json", "a.json"], "there is no file 'gone.json'"),
         (["convert", "{path}", "a.docx"], "cannot tell from 'a.docx' what to write"),
+        (["recover", "."], "'.' is a directory; give the .eventide file of the process that was killed"),
         (["sql", "{path}", "select x from spans"], 'the query is wrong: .*"x" not found'),
         (["sql", "{path}", "select cast(name as int) from spans"], "the query failed: Conversion Error"),
     ],
@@ -48,6 +50,27 @@ def test_misuse_is_code_2_and_one_line(arguments, words, path, capsys):
     assert err.count("\n") == 1
     with pytest.raises(AssertionError, match=words):
         raise AssertionError(err)
+
+
+def test_sql_prints_names_as_they_are(path, capsys):
+    assert main(["trace", "sql", str(path), "select 'a:x:b [bold]::fire:' as \"n:x:m\""]) == 0
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["n:x:m", "a:x:b [bold]::fire:"]
+
+
+def test_a_full_disk_is_one_line_and_no_bug_of_ours(path, capsys, monkeypatch):
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full, monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", full)
+        assert main(["trace", "sql", str(path), "select 1", "--json"]) == 2
+        with pytest.raises(OSError, match="No space left"):
+            full.close()
+    assert capsys.readouterr().err == (
+        "eventide: cannot write the output: No space left on device; make room, or write elsewhere\n"
+    )
+
+
+def test_trace_without_a_command_says_what_is_missing(capsys):
+    assert main(["trace"]) == 2
+    assert capsys.readouterr().err == "eventide: name one of its commands (see 'eventide trace --help')\n"
 
 
 def test_sql_prints_a_table(path, capsys):

@@ -112,10 +112,19 @@ def test_what_the_reader_lost_or_repaired_is_a_finding(found):
     assert found(b'[{"ph":"X","name":"\xff","ts":1,"dur":1}]')["texts repaired"].count == 1
 
 
+def test_what_a_recording_could_not_keep_is_a_finding():
+    account = {"closed": False, "dropped": {"spans": 3, "counters": 0}}
+    trace = et.Trace({}, {"account": account, "warnings": ["the recording was not closed: one thing may be missing"]})
+    closed, dropped = analysis.lint(trace).findings
+    assert (closed.rule, closed.example) == ("recording not closed", trace.metadata["warnings"][0])
+    assert (dropped.rule, dropped.count, dropped.example) == ("things dropped", 3, "3 spans")
+    assert analysis.lint(et.Trace({}, {"account": {"closed": True, "dropped": {"spans": 0}}})).findings == ()
+
+
 def test_the_command_exits_with_1_on_findings_and_0_without(tmp_path, capsys):
     sound, odd = write(tmp_path / "sound.json", SOUND), write(tmp_path / "odd.json", SOUND[1:])
     assert main(["trace", "lint", str(sound)]) == 0
-    assert "Nothing odd: 12 rules looked at the trace." in capsys.readouterr().out
+    assert "Nothing odd: 14 rules looked at the trace." in capsys.readouterr().out
     assert main(["trace", "lint", str(odd)]) == 1
     assert "1 of 1 device work without a launch" in capsys.readouterr().out
     assert main(["trace", "lint", "--json", str(odd)]) == 1

@@ -16,6 +16,7 @@ X = {"buffer": "x", "from": 0, "to": 64}
         ({"ops": "work"}, "a program has a list of steps under 'ops'"),
         ({"ops": [7]}, "step 1 must be a dict"),
         ({"ops": [{"op": "launch"}]}, "step 1 has op 'launch'; it must be one of work, host"),
+        ({"ops": [{"op": ["work"]}]}, r"step 1 has op \['work'\]; it must be one of work, host"),
         ({"ops": [{"op": "record", "stream": 1}]}, r"step 1 \(record\) needs 'event'"),
         ({"ops": [{"op": "work", "stream": 1, "writse": []}]}, "has no field 'writse'; it has name, reads, stream"),
         ({"ops": [{"op": "work", "stream": 1.5}]}, "'stream' is a number or a name, not 1.5"),
@@ -31,6 +32,9 @@ X = {"buffer": "x", "from": 0, "to": 64}
         ({"ops": [{"op": "host", "reads": [X]}, {"op": "allocate", "buffer": "x"}]}, "which step 1 has used already"),
         ({"ops": [{"op": "allocate", "buffer": "y", "reuses": "x"}]}, "reuses the address of 'x', which was not freed"),
         ({"ops": [], "default_stream_blocks": 3}, "'default_stream_blocks' lists streams, it is 3"),
+        ({"ops": [], "default_stream_blocks": [[1]]}, r"'default_stream_blocks' is a number or a name, not \[1\]"),
+        ({"ops": [{"op": "allocate", "buffer": "x", "bytes": -1}]}, "'bytes' is -1; it must be at least 0"),
+        ({"ops": [{"op": "allocate", "buffer": "x", "bytes": 1 << 70}]}, "'bytes' is 1180591620717411303424; it must"),
     ],
 )
 def test_a_bad_program_is_an_error_that_says_where(program, message):

@@ -61,6 +61,44 @@ def test_a_missing_file_is_a_usage_error_that_names_it(tmp_path):
 def test_a_directory_that_is_no_trace_is_a_usage_error(tmp_path):
     with pytest.raises(et.UsageError, match=r"is a directory without a trace's .parquet files"):
         et.open_trace(tmp_path)
+    (tmp_path / "a.eventide").mkdir()
+    with pytest.raises(et.UsageError, match=r"a.eventide' is a directory"):
+        et.open_trace(tmp_path / "a.eventide")
+
+
+def damaged(raises):
+    def read(path):
+        raise raises
+
+    return SimpleNamespace(read=read)
+
+
+@pytest.mark.parametrize("error", [KeyError("version"), OSError("corrupt\n page"), ValueError("bad base64")])
+def test_what_a_reader_stumbles_over_is_a_damaged_file(error, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "eventide.store._kineto", damaged(error))
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(et.TraceFormatError, match=r"the file is damaged \(.*\); copy or write it again .*a.json"):
+        et.open_trace(tmp_path / "a.json")
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "eventide.store._kineto", damaged(PermissionError(13, "Permission denied")))
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(et.UsageError, match=r"cannot read '.*a.json': Permission denied"):
+        et.open_trace(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".json", ".parquet"])
+def test_a_file_with_other_bytes_in_it_is_read_or_refused(suffix, tmp_path):
+    file = small_trace().save(tmp_path / f"t{suffix}")
+    part = file if file.is_file() else max(file.iterdir(), key=lambda one: one.stat().st_size)
+    data = part.read_bytes()
+    for place in range(8, len(data), max(1, len(data) // 40)):
+        part.write_bytes(data[:place] + bytes([data[place] ^ 0x5A]) + data[place + 1 :])
+        try:
+            et.open_trace(file)
+        except et.TraceFormatError as error:
+            assert str(file) in str(error)
 
 
 def test_an_empty_file_is_a_format_error_at_byte_0(tmp_path):

@@ -144,7 +144,14 @@ RULES: dict[str, tuple[Callable[[View], Picked], str]] = {
     "slices without an end": (_unfinished, "They were running when the recording stopped, or their end was lost."),
     "empty stacks": (_empty_stacks, "Stacks were asked for and are not there; record with with_stack=True."),
 }
-READER_RULES = ("truncated", "flows that point nowhere", "events left out", "texts repaired")
+READER_RULES = (
+    "truncated",
+    "recording not closed",
+    "things dropped",
+    "flows that point nowhere",
+    "events left out",
+    "texts repaired",
+)
 
 
 def _from_reader(view: View) -> Iterator[LintFinding]:
@@ -155,6 +162,7 @@ def _from_reader(view: View) -> Iterator[LintFinding]:
     if lost:
         example = next((text for text in warnings if "bytes" in text), "")
         yield LintFinding("truncated", lost, account.get("bytes"), example, "Counted in bytes. What was there is gone.")
+    yield from _losses(account, warnings)
     untied = account.get("untied", {})
     if untied:
         example = ", ".join(f"{count:,} {what}" for what, count in untied.items())
@@ -170,3 +178,16 @@ def _from_reader(view: View) -> Iterator[LintFinding]:
         meaning = "The writer of this file does not write JSON; names may differ from what the program said."
         example = next((text for text in warnings if "repaired" in text), "")
         yield LintFinding("texts repaired", account["repaired"], None, example, meaning)
+
+
+def _losses(account: dict[str, Any], warnings: list[str]) -> Iterator[LintFinding]:
+    """What our own recorder says that it could not keep."""
+    if account.get("closed") is False:
+        example = next((text for text in warnings if "not closed" in text), "")
+        meaning = "The process was killed, runs still, or the file was cut. Try eventide trace recover."
+        yield LintFinding("recording not closed", 1, None, example, meaning)
+    dropped = {what: count for what, count in account.get("dropped", {}).items() if count}
+    if dropped:
+        example = ", ".join(f"{count:,} {what}" for what, count in dropped.items())
+        meaning = "The buffer was full, or a ring kept only the newest. Counts and sums here are too small."
+        yield LintFinding("things dropped", sum(dropped.values()), None, example, meaning)

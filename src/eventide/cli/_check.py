@@ -23,6 +23,7 @@ class Checked:
     findings: Findings
     code: int = 0  # the program's own exit code
     note: str = ""  # what keeps the verdict from saying more
+    verdict: str = ""  # of a program as data: the one word that check_program gives
 
     @property
     def exit_code(self) -> int:
@@ -61,14 +62,15 @@ def check_script(command: Sequence[str], options: Options) -> Checked:
 
 def check_file(path: Path, options: Options) -> Checked:
     """A trace, or a program as data."""
-    from eventide.sanitizer import check_program_findings, check_trace
+    from eventide.sanitizer import check_program_findings, check_trace, verdict
     from eventide.store import open_trace
 
     program = _program_in(path)
     if program is not None:
         found = check_program_findings(program, predict=options.predict)
         works = sum(step.get("op") == "work" for step in program.get("ops", program.get("steps", ())))
-        return Checked(judge(found, Coverage(works, works), options.rules))
+        judged = judge(found, Coverage(works, works), options.rules)
+        return Checked(judged, verdict=verdict(judged.found))
     findings = check_trace(open_trace(path), predict=options.predict, leaks=options.leaks, rules=options.rules)
     return Checked(findings)
 
@@ -81,6 +83,11 @@ def _program_in(path: Path) -> dict[str, Any] | None:
         document = json.loads(path.read_text("utf-8"))
     except (ValueError, UnicodeDecodeError):
         return None  # a trace whose end is missing, perhaps
+    if isinstance(document, list) and any(isinstance(one, dict) and "ops" in one for one in document):
+        raise UsageValueError(
+            f"{path} is a list of {len(document)} programs; give eventide check a file with one of them, "
+            "or each to eventide.sanitizer.check_program"
+        )
     return document if isinstance(document, dict) and ("ops" in document or "steps" in document) else None
 
 

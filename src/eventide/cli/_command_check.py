@@ -53,11 +53,18 @@ def check(  # noqa: PLR0917 - typer makes options of them
         _output.write_json(findings_to_sarif(checked.findings, et.__version__), sarif)
     if as_json:
         _output.print_json(
-            {**findings_to_json(checked.findings), "note": checked.note, "program_exit_code": checked.code}
+            {
+                **findings_to_json(checked.findings),
+                "note": checked.note,
+                "program_exit_code": checked.code,
+                "program_verdict": checked.verdict or None,
+            }
         )
     else:
         console = _output.stdout()
         if checked.note:
             console.print(f"[yellow]Note:[/yellow] {checked.note}.", soft_wrap=True)
+        if checked.verdict:
+            console.print(f"verdict: {checked.verdict}")
         _findings_text.show_findings(checked.findings, console)
     return checked.exit_code

@@ -19,6 +19,8 @@ def recover(
     from eventide.errors import UsageValueError
     from eventide.store import recover_trace
 
+    if trace.is_dir():
+        raise UsageValueError(f"{str(trace)!r} is a directory; give the .eventide file of the process that was killed")
     try:
         recover_trace(trace)
     except OSError as error:

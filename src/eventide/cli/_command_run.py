@@ -48,11 +48,12 @@ def run(  # noqa: PLR0917 - typer makes options of them
     from eventide.cli import _launch, _run
 
     program = program or []
-    if bool(module) == bool(program) and not module:
+    if not module and not program:
         raise UsageValueError("name the program to run: eventide run script.py, or eventide run -m module")
     script = module or program[0]
     if not module and not Path(script).exists():
-        raise UsageValueError(f"there is no file {script}; to run a module, write: eventide run -m {script}")
+        module_too = "" if script.endswith(".py") else f"; to run a module, write: eventide run -m {script}"
+        raise UsageValueError(f"there is no file {script}{module_too}")
     if output is None:
         stem = Path(script).stem or Path(script).resolve().name
         output = Path(f"{stem}-{time.strftime('%H%M%S')}.eventide")

@@ -3,6 +3,7 @@
 Exit codes: 0 fine, 1 findings, 2 misuse or an error. 130 is Ctrl-C, as in a shell.
 """
 
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ COMMANDS = (
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
 # neither exports this one.
 _CommandLineError = cast(type[Exception], typer.BadParameter.__mro__[2])
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EventideError as error:
         return _fail(str(error))
     except Exception as error:  # noqa: BLE001 - the last line of defence: say whose fault it is
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return _fail(f"cannot write the output: {error.strerror}; make room, or write elsewhere")
         traceback.print_exc()
         return _fail(f"internal error, {error!r}; please report this with the lines above")
     return code if isinstance(code, int) else 0
@@ -65,7 +69,7 @@ def _describe(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "eventide"
-    return f"{message.rstrip('.')} (see '{command} --help')"
+    return f"{message.rstrip('.') or 'name one of its commands'} (see '{command} --help')"
 
 
 def _fail(message: str, code: int = 2) -> int:

@@ -14,18 +14,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eventide.errors import UsageValueError
 
 Step = Callable[[str], None]  # called before each step of long work, with what comes next
+# Names stand as they are: no colours for numbers, and ":x:" is part of a name, not a picture.
+_PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
 
 
 def stdout() -> Console:
     """Console for results; numbers and names keep their colour to themselves."""
-    return Console(highlight=False)
+    return Console(**_PLAIN)
 
 
 def stderr() -> Console:
     """Console for what stands beside a program's own output; 100 columns where no terminal says how wide."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, **_PLAIN)
     wide = console.is_terminal or "COLUMNS" in os.environ
-    return console if wide else Console(stderr=True, highlight=False, width=100)
+    return console if wide else Console(stderr=True, width=100, **_PLAIN)
 
 
 @contextmanager
@@ -50,13 +52,13 @@ def write_text(text: RenderableType, path: Path | None = None) -> None:
     if path is not None:
         try:
             with path.open("w", encoding="utf-8") as file:
-                Console(file=file, width=100, highlight=False, color_system=None).print(text)
+                Console(file=file, width=100, color_system=None, **_PLAIN).print(text)
         except OSError as error:
             raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
         return
     console = stdout()
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=100, highlight=False)
+        console = Console(width=100, **_PLAIN)
     console.print(text)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import eventide as et
 from eventide.cli import _output
 from eventide.errors import EventideError, UsageValueError
+from eventide.store import writer_of
 
 if TYPE_CHECKING:
     from eventide.cli._launch import Ended, Settings
@@ -35,7 +36,10 @@ def recording_path(output: Path) -> Path:
     if not output.absolute().parent.is_dir():
         raise UsageValueError(f"there is no directory {output.parent} to write {output.name} to; make it first")
     path = output.absolute()
-    return path if path.suffix == ".eventide" else path.with_name(path.name + ".eventide")
+    if path.suffix == ".eventide":
+        return path
+    writer_of(path)  # before the program runs, perhaps for hours
+    return path.with_name(path.name + ".eventide")
 
 
 def signal_name(given: str) -> str:

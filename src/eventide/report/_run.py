@@ -94,7 +94,8 @@ def _streams(found: Summary) -> Fitted:
 def _lines(run: RunSummary) -> list[str]:
     lines = [f"synchronizations: {run.summary.sync_count:,}, the host blocked {fmt.time(run.summary.sync_time)}"]
     lines.append(f"compiles: {run.compiles.count:,}, {fmt.time(run.compiles.time)}")
-    lines += [f"memory of {one.device}: {fmt.size(one.peak)} at the peak" for one in run.memory.devices[:3]]
+    held = [one for one in run.memory.devices if one.device != "device"]  # arrays of the host have none
+    lines += [f"memory of {one.device}: {fmt.size(one.peak)} at the peak" for one in held[:3]]
     if run.summary.unfinished:
         lines.append(f"{fmt.count(run.summary.unfinished, 'span')} had not ended when the recording did")
     return lines

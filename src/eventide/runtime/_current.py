@@ -31,7 +31,9 @@ def synchronize(device: str | Device | None = None, timeout: float | None = None
 
 
 def _make_default(kind: str, index: int) -> Stream:
-    return Stream(Device(kind, index), name="default")
+    stream = Stream.__new__(Stream)
+    _native.StreamBase.__init__(stream, kind, index, 0, 0, "default", None, True)
+    return stream
 
 
 def _rewrap(capsule: object) -> Stream:

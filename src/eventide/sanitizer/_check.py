@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ def check_program(program: Mapping[str, Any], *, predict: bool = False) -> str:
     return verdict(check_program_findings(program, predict=predict))
 
 
-def verdict(findings: list[Finding]) -> str:
+def verdict(findings: Sequence[Finding]) -> str:
     """The one word for findings: the worst of them."""
     kinds = {finding.kind for finding in findings}
     return next((word for word, of in VERDICTS.items() if kinds & set(of)), "ok")
@@ -57,6 +57,10 @@ class _Checker:
             self.engine.create_stream(self._stream(stream), 0, self._stream(0))
         for address, name in self.program.outside.items():
             self.engine.allocate(address, self.program.sizes[address], name=name)
+        for address, number in self.program.ghosts.items():
+            step = self.program.steps[number - 1]
+            self.engine.allocate(address, self.program.sizes[address], name=step.buffer)
+            self.engine.free(address, idle=True, **self._on(step), **self._at(step))
         over = self._queues.run(self._submitted, self._ran)
         self.engine.finish(leaks=self._leave)
         findings = [self._named(finding_from_native(raw)) for raw in self.engine.findings()]
@@ -109,20 +113,22 @@ class _Checker:
         self.engine.mark_thread(step.number, self._thread(step))
 
     def _ran(self, steps: list[Step]) -> None:
-        for step in steps:
-            if step.op == "collective":
-                self.engine.signal((1 << 32) + step.number, self._stream(step.stream), **self._at(step))
+        if steps[0].op == "collective":
+            self.engine.collective([(self._stream(s.stream), self._thread(s), self._past(s)) for s in steps])
+            return
         for step in steps:
             getattr(self, "_" + step.op)(step, self._at(step))
 
+    def _past(self, step: Step) -> int:
+        return step.number if step.number in self._late else 0
+
     def _at(self, step: Step) -> dict[str, Any]:
-        late = step.number if step.number in self._late else 0
         return {
             "thread": self._thread(step),
             "stack": step.number,
             "work": step.number,
             "name": step.buffer if step.op == "allocate" else step.name,
-            "past": late,
+            "past": self._past(step),
         }
 
     def _work(self, step: Step, at: dict[str, Any]) -> None:
@@ -141,21 +147,23 @@ class _Checker:
         self.engine.synchronize_event(self._event(step), step.version, **at)
 
     def _synchronize_stream(self, step: Step, at: dict[str, Any]) -> None:
+        if self._overtaken(step):
+            self.engine.synchronize_known(*self._sure(step), **at)
+            return
         self.engine.synchronize_stream(self._stream(step.stream), **at)
 
     def _synchronize_device(self, step: Step, at: dict[str, Any]) -> None:
-        if not any(s.queued and s.number in self._queues.ran for s in self.program.steps[step.number :]):
-            self.engine.synchronize_device(**at)
+        if self._overtaken(step):
+            self.engine.synchronize_known(*self._sure(step), **at)
             return
-        # While it waited others have gone on: it waits for streams that had something then.
-        busy: set[Hashable] = {s.stream for s in self.program.steps[: step.number - 1] if s.queued}
-        for stream in sorted(busy, key=str) or [("no", "stream")]:
-            self.engine.synchronize_stream(self._stream(stream), **at)
+        self.engine.synchronize_device(**at)
+
+    def _overtaken(self, sync: Step) -> bool:
+        """While it waited, or its thread did, others have gone on: it waits for what was there before it."""
+        later = (s for s in self.program.steps[sync.number :] if s.queued and s.number in self._queues.ran)
+        return any(sync.stream is None or s.stream == sync.stream for s in later)
 
     def _allocate(self, step: Step, at: dict[str, Any]) -> None:
-        for ghost, freed in step.retakes:
-            self.engine.allocate(ghost, self.program.sizes[ghost], **at)
-            self.engine.free(ghost, idle=True, **{**at, "work": freed, "stack": freed})
         self.engine.allocate(step.address, self.program.sizes[step.address], **self._on(step), **at)
 
     def _free(self, step: Step, at: dict[str, Any]) -> None:
@@ -178,21 +186,25 @@ class _Checker:
         if len(signals) == 1:
             self.engine.wait_signal((1 << 32) + signals[0].number, self._stream(step.stream), **at)
             return
-        streams, threads = [], []
-        for agent, count in self._sure(step).items():
-            if agent[0] == "stream":
-                streams.append((self._stream(agent[1]), count))
-            else:
-                threads.append((self._id("thread", agent[1]), count))
-        self.engine.wait_known(self._stream(step.stream), streams, threads, **at)
+        self.engine.wait_known(self._stream(step.stream), *self._sure(step), **at)
 
-    def _sure(self, wait: Step) -> dict[Agent, int]:
+    def _sure(self, step: Step) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """How much of each stream and each thread is over when a step is, whatever the timing."""
+        streams, threads = [], []
+        for (kind, label), count in self._needed(step).items():
+            if kind == "stream":
+                streams.append((self._stream(label), count))
+            else:
+                threads.append((self._id("thread", label), count))
+        return streams, threads
+
+    def _needed(self, wait: Step) -> dict[Agent, int]:
         """What is over whichever of several signals comes first: how much of each agent the wait cannot do without."""
         works: Counter[Agent] = Counter()
         for step in self.program.steps:
             if step.op in COUNTED:
                 works["stream" if step.queued else "thread", step.stream if step.queued else step.thread] += 1
-        if wait.value <= 0:
+        if wait.op == "wait_value" and wait.value <= 0:
             return {}
         sure = {}
         for agent, total in works.items():
@@ -205,11 +217,6 @@ class _Checker:
                     low = middle + 1
             sure[agent] = low
         return sure
-
-    def _collective(self, step: Step, at: dict[str, Any]) -> None:
-        for other in self._queues.together(step):
-            if other is not step:
-                self.engine.wait_signal((1 << 32) + other.number, self._stream(step.stream), False, **at)
 
     def _host_signal(self, step: Step, at: dict[str, Any]) -> None:
         self.engine.host_signal(self._id("token", step.token), **at)

@@ -44,14 +44,14 @@ def check_trace(
 def _rows(trace: Trace) -> Iterator[dict[str, Any]]:
     devices: dict[str, int] = {}
     for batch in trace.operations.to_batches(max_chunksize=1 << 16):
-        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names if name not in {"time", "group"}}
+        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names if name != "time"}
         for n in range(batch.num_rows):
             row = {name: columns[name][n] for name in columns}
             device = row["device"]
             for name in _NUMBERS:
                 row[name] = row[name] or 0
             row["end"] = bool(row["end"])
-            row["name"] = row["name"] or ""
+            row["name"], row["group"] = row["name"] or "", row["group"] or ""
             row["device"] = -1 if device is None else devices.setdefault(device, len(devices))
             row["stack"] = 0 if row["stack"] is None else row["stack"] + 1  # 0 is a stack there, and none here
             if row["accesses"] is not None:

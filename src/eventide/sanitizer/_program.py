@@ -66,7 +66,6 @@ class Step:
     value: int = 0
     token: str | int = ""
     group: str = ""
-    retakes: list[tuple[int, int]] = field(default_factory=list)  # (ghost, number of the free) of the old owner
 
     @property
     def queued(self) -> bool:
@@ -83,6 +82,7 @@ class Program:
     sizes: dict[int, int]  # bytes by base address
     names: dict[int, str]  # of the buffer by base address
     outside: dict[int, str]  # buffers by address that are freed here, but were there before the first step
+    ghosts: dict[int, int]  # addresses that are freed all the time, and the number of the free
 
     def buffer_at(self, address: int) -> int:
         """The base address: every buffer has a region of its own."""
@@ -102,9 +102,10 @@ def parse(program: Mapping[str, Any]) -> Program:
     blocks = program.get("default_stream_blocks", [])
     if not isinstance(blocks, Sequence) or isinstance(blocks, str):
         raise UsageValueError(f"'default_stream_blocks' lists streams, it is {blocks!r}")
+    blocks = [_label("the program", "default_stream_blocks", stream) for stream in blocks]
     reader = _Reader()
     steps = [reader.step(number, op) for number, op in enumerate(ops, 1)]
-    return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names, reader.outside)
+    return Program(steps, [s for s in blocks if s != 0], reader.sizes, reader.names, reader.outside, reader.ghosts)
 
 
 class _Reader:
@@ -117,6 +118,8 @@ class _Reader:
         self._at: dict[str, int] = {}  # address by buffer
         self._home: dict[str, int] = {}  # the same, also when somebody else has that address now
         self._freed: dict[str, int] = {}  # number of the free by buffer
+        self.ghosts: dict[int, int] = {}
+        self._gone: dict[str, int] = {}  # ghost by buffer
         self._owner: dict[int, str] = {}  # buffer by address
         self._used: dict[str, int] = {}  # first use of buffers that nobody allocated
         self._allocated: set[str] = set()
@@ -129,7 +132,8 @@ class _Reader:
             raise UsageTypeError(
                 f"{where} must be a dict such as {{'op': 'record', 'event': 'e', 'stream': 1}}, not {op!r}"
             )
-        kind = ALIASES.get(op.get("op", ""), op.get("op"))
+        kind = op.get("op")
+        kind = ALIASES.get(kind, kind) if isinstance(kind, str) else None
         if kind not in NEEDS:
             raise UsageValueError(f"{where} has op {op.get('op')!r}; it must be one of {', '.join(NEEDS)}")
         where = f"step {number} ({kind})"
@@ -198,15 +202,16 @@ class _Reader:
                 raise UsageValueError(
                     f"{where} reuses the address of {old!r}, which {owner!r} has now; free that first"
                 )
-            # Who uses the old name from now on means memory that is gone; it gets an address that stays freed.
-            ghost = self._at[owner] = self._fresh(owner)
-            step.retakes = [(ghost, self._freed[owner])]
         self._freed.pop(buffer, None)
+        self._gone.pop(buffer, None)
         self._allocated.add(buffer)
         self._at[buffer] = self._home[buffer] = step.address = base
         self._owner[base] = buffer
         self.names[base] = buffer
-        self._grow(base, _integer(where, "bytes", op.get("bytes", 0)))
+        size = _integer(where, "bytes", op.get("bytes", 0))
+        if not 0 <= size < REGION:
+            raise UsageValueError(f"{where}: 'bytes' is {size}; it must be at least 0 and less than {REGION}")
+        self._grow(base, size)
 
     def _fresh(self, buffer: str) -> int:
         base = (len(self.sizes) + 1) * REGION
@@ -219,6 +224,12 @@ class _Reader:
         self.sizes[base] = max(self.sizes[base], size)
 
     def _address(self, buffer: str, number: int) -> int:
+        """Who names a buffer after its free means memory that is gone, whoever has it now, whenever the free runs."""
+        if buffer in self._freed:
+            if buffer not in self._gone:
+                self._gone[buffer] = self._fresh(buffer)
+                self.ghosts[self._gone[buffer]] = self._freed[buffer]
+            return self._gone[buffer]
         if buffer not in self._at:
             self._at[buffer] = self._home[buffer] = self._fresh(buffer)
             self._used[buffer] = number

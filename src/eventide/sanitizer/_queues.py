@@ -95,6 +95,8 @@ class Queues:
                 agent = ("stream", step.stream)
             together = self._meets[step.number] if step.op == "collective" else [step]
             for each in together:
+                if each is not step and self._stopped(("stream", each.stream), each):
+                    continue  # it has come, but is never over
                 self._finish(("stream", each.stream) if step.op == "collective" else agent, each)
             ran(together)
         self.stuck = {agent: q[self._heads[agent]] for agent, q in self._queues.items() if self._heads[agent] < len(q)}
@@ -118,10 +120,10 @@ class Queues:
     def _movable(self, agent: Agent, step: Step) -> bool:
         if agent[0] == "stream" and (step.number not in self._submitted or not self._at_head(step)):
             return False
-        if step.op == "collective":
-            return self._all_there(step)
         if self._stopped(agent, step):
             return False
+        if step.op == "collective":
+            return self._all_there(step)
         if step.op == "wait_value" and step.value > 0 and not any(s.number in self.ran for s in self.signals(step)):
             return False
         return self._free_to_go(step)
@@ -133,13 +135,7 @@ class Queues:
         together = self._meets[step.number]
         if len(together) < len(self._ranks[step.group]):
             return False
-        return all(
-            s.number in self._submitted
-            and self._at_head(s)
-            and self._free_to_go(s)
-            and not self._stopped(("stream", s.stream), s)
-            for s in together
-        )
+        return all(s.number in self._submitted and self._at_head(s) and self._free_to_go(s) for s in together)
 
     def _stopped(self, agent: Agent, step: Step) -> bool:
         return self._stop is not None and (
@@ -157,10 +153,6 @@ class Queues:
             if s.value >= wait.value and not (s.stream == wait.stream and s.number > wait.number):
                 first.setdefault(s.stream, s)
         return list(first.values())
-
-    def together(self, step: Step) -> list[Step]:
-        """All ranks' steps of one collective."""
-        return self._meets[step.number]
 
     def reaches(self, step: Step) -> bool:
         """Whether this step runs."""

@@ -1,16 +1,13 @@
 """What was recorded, and the files it lives in.
 
-_schema   the columns of a trace          _trace    Trace: the tables
-_open     the reader for a file           _save     the writer for a name
-_check    does a trace hold together      _sql      SQL over the tables
-_parquet  writes and reads Parquet        _columns  tables as the native encoders take them
+_columns  tables for the native encoders  _window   cuts a piece of time out of a trace
 _pftrace  writes Perfetto's protobuf      _pftrace_reader  reads it, whoever wrote it
 _chrome   writes Chrome JSON              _kineto   reads it, whoever wrote it
 _span     span, instant, counter          _recorder  Recorder: from what happens to a .eventide file and its Trace
 _schema   the columns of a trace          _trace     Trace: the tables
 _open     the reader for a file           _save      the writer for a name
 _check    does a trace hold together      _sql       SQL over the tables
-_pftrace  writes Perfetto's protobuf      _parquet   writes and reads Parquet
+_parquet  writes and reads Parquet
 _eventide_reader   a .eventide file, closed or killed, as a Trace; _eventide_work: work, waits and synchronizations
 
 Others put what they know into the recording that runs with functions of ``eventide._native`` (and of
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from eventide.store._check import Checked
     from eventide.store._open import open_trace
     from eventide.store._recorder import Recorder, note, recover_trace
+    from eventide.store._save import writer_of
     from eventide.store._schema import CATEGORIES, SCHEMAS
     from eventide.store._trace import Trace
 
@@ -47,6 +45,7 @@ __all__ = [
     "open_trace",
     "recover_trace",
     "span",
+    "writer_of",
 ]
 
 # What needs pyarrow, or is not needed by a program that only marks its spans, comes when asked for.
@@ -59,6 +58,7 @@ _ON_USE = {
     "note": "_recorder",
     "open_trace": "_open",
     "recover_trace": "_recorder",
+    "writer_of": "_save",
 }
 
 

@@ -97,7 +97,7 @@ def _write(trace: Trace, file: BinaryIO) -> None:
 
 def _shown(trace: Trace, lanes: _native.Lanes) -> set[int]:
     """The lanes that something stands on."""
-    return {*np.unique(lanes.lane()).tolist(), *trace.instants.column("track").unique().to_pylist()}
+    return {*np.flatnonzero(np.bincount(lanes.lane())).tolist(), *trace.instants.column("track").unique().to_pylist()}
 
 
 def _head(trace: Trace, base: int, own: dict[str, Any]) -> bytes:

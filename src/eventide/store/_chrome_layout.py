@@ -103,14 +103,15 @@ def chrome_categories(
     chrome = sorted({word for pair in CATEGORIES.values() for word in pair} | {"gpu_memset", "cuda_sync"})
     number = {word: i for i, word in enumerate(chrome)}
     table = np.array([[number[word] for word in CATEGORIES.get(our, CATEGORIES["other"])] for our in ours] or [[0, 0]])
-    found = table[codes, on_device.astype(np.int8)].astype(np.int32)
-    special = np.array([_special(text) for text in texts.to_pylist()] or [""])[names] if len(names) else np.empty(0)
-    copies = np.array([our == "copy" for our in ours] or [False])[codes] & on_device
-    found[copies & (special == "gpu_memset")] = number["gpu_memset"]
-    waits = np.array([our in {"wait", "sync"} for our in ours] or [False])[codes] & on_device
-    found[waits & (special == "cuda_sync")] = number["cuda_sync"]
-    told = np.array([[(our, word) in _TOLD for word in chrome] for our in ours] or [[False] * len(chrome)])
-    own = np.where(told[codes, found], -1, codes).astype(np.int32)
+    found = table.astype(np.int32)[codes, on_device.view(np.int8)]
+    if on_device.any():
+        special = [_special(text) for text in texts.to_pylist()]
+        for word, categories in (("gpu_memset", {"copy"}), ("cuda_sync", {"wait", "sync"})):
+            category = np.array([our in categories for our in ours])[codes]
+            named = np.array([one == word for one in special])[names]
+            found[category & named & on_device] = number[word]
+    own_code = [[-1 if (our, word) in _TOLD else code for word in chrome] for code, our in enumerate(ours)]
+    own = np.array(own_code or [[-1] * len(chrome)], np.int32)[codes, found]
     return found, chrome, own, ours
 
 

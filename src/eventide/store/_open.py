@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from eventide.errors import TraceFormatError, UsageTypeError, UsageValueError
+from eventide.errors import EventideError, TraceFormatError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
     from eventide.store._trace import Trace
@@ -32,6 +32,8 @@ SUFFIXES = {
 }
 _HEAD = 4096  # bytes that are looked at
 _KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet and Perfetto .pftrace"
+# What numpy, pyarrow, json and zlib raise where bytes inside a file are not what was written.
+_DAMAGED = (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error)
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
@@ -41,7 +43,15 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
     except TypeError:
         raise UsageTypeError(f"open_trace takes the path of a file, not {type(path).__name__}") from None
     reader = import_module(f"eventide.store.{READERS[find_format(file)]}")
-    return cast("Trace", reader.read(file))
+    try:
+        return cast("Trace", reader.read(file))
+    except EventideError:
+        raise
+    except _DAMAGED as error:
+        if isinstance(error, OSError) and error.errno:
+            raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise TraceFormatError(f"the file is damaged ({what[:200]}); copy or write it again", str(file), 0) from error
 
 
 def find_format(file: Path) -> str:
@@ -67,8 +77,6 @@ def find_format(file: Path) -> str:
 def _format_of_directory(file: Path) -> str:
     if any(file.glob("*.parquet")):
         return "parquet"
-    if file.suffix == ".eventide":
-        return "eventide"
     raise UsageValueError(f"{str(file)!r} is a directory without a trace's .parquet files; give the path of a trace")
 
 

@@ -33,7 +33,7 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
         target = Path(path)
     except TypeError:
         raise UsageTypeError(f"save takes the path of a file, not {type(path).__name__}") from None
-    module = _writer_of(target)
+    module = writer_of(target)
     _refuse_to_replace(target)
     if not target.parent.is_dir():
         raise UsageValueError(f"there is no directory {str(target.parent)!r}; make it first")
@@ -45,7 +45,8 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _writer_of(target: Path) -> str:
+def writer_of(target: Path) -> str:
+    """The module that writes what the name asks for; an error where none does."""
     name = target.name.lower()
     if name.endswith(".eventide"):
         raise UsageValueError(f"cannot save {target.name!r}: only a running recorder writes .eventide; {_CHOICE}")

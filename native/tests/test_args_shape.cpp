@@ -1,0 +1,100 @@
+// Arguments that repeat: the short way gives the bytes that the long way gives, and takes nothing that it must not.
+#include <random>
+#include <string>
+#include <vector>
+
+#include "annotations.hpp"
+#include "args_shape.hpp"
+#include "check.hpp"
+
+using namespace eventide::trace;
+
+namespace {
+
+bool matches(json::Shape& shape, std::string_view text) {
+    // A copy of its own size, so that a byte read behind it is found.
+    const std::vector<char> exact(text.begin(), text.end());
+    return shape.match({exact.data(), exact.size()}, [](size_t, uint64_t) {});
+}
+
+// The bytes of all the texts, and of the names they introduce; by the long way only, or by the short one where it goes.
+std::string encoded(const std::vector<std::string>& texts, bool repeat) {
+    Annotations annotations;
+    Bytes out;
+    for (size_t i = 0; i < texts.size(); ++i) {
+        if (i % 7 == 0) annotations.new_sequence();
+        if (!repeat || !annotations.repeat(out, 5, texts[i])) {
+            if (annotations.members(out, 4, texts[i]) && repeat) annotations.learn(4, 5, texts[i]);
+        }
+        Bytes names;
+        annotations.take_new_names(names);
+        out += names;
+    }
+    return std::string(std::string_view(out));
+}
+
+std::string random_number(std::mt19937_64& random) {
+    switch (random() % 8) {
+        case 0:
+            return "-" + std::to_string(random() % 1000);
+        case 1:
+            return std::to_string(random());  // up to 20 digits
+        case 2:
+            return std::to_string(random() % 1000) + ".5";
+        case 3:
+            return std::vector<std::string>{"-0", "1e3", "null", "\"text\"", "[1,2]", "01", "-", ""}[random() % 8];
+        default:
+            return std::to_string(random() >> random() % 64);
+    }
+}
+
+}  // namespace
+
+TEST(a_shape_matches_texts_that_differ_in_whole_numbers_only) {
+    json::Shape shape;
+    CHECK(!matches(shape, "") && !matches(shape, "{}"));
+    CHECK(shape.learn("{\"a\": 1, \"b\":-2 }"));
+    CHECK(matches(shape, "{\"a\": 0, \"b\":999999999999999999 }"));
+    for (const char* other : {"", "{\"a\": 1, \"b\":-2 }x", "{\"a\": 1, \"b\":-2", "{\"a\": 1", "{\"a\": , \"b\":2 }",
+                              "{\"a\": -, \"b\":2 }", "{\"a\": 01, \"b\":2 }", "{\"a\": 1.5, \"b\":2 }",
+                              "{\"a\": 1e5, \"b\":2 }", "{\"a\": \"1\", \"b\":2 }", "{\"a\": 1, \"c\":2 }",
+                              "{\"a\":1,\"b\":2}", "{\"a\": 1000000000000000000, \"b\":2 }"})
+        CHECK(!matches(shape, other));
+}
+
+TEST(a_shape_learns_nothing_that_a_writer_must_look_at) {
+    for (const char* text :
+         {"", "{}", "[1]", "{\"a\":1.5}", "{\"a\":\"b\"}", "{\"a\":1} x", "{\"a\":1,}", "{\"a\\n\":1}", "{\"a\n\":1}",
+          "{\"eventide\":1}", "{\"a\":{\"b\":1}}", "{\"a\":NaN}", "{\"a\":01}"}) {
+        json::Shape shape;
+        CHECK(!shape.learn(text));
+        CHECK(!matches(shape, text));
+    }
+}
+
+TEST(learning_that_never_pays_is_given_up_and_learning_that_does_is_not) {
+    json::Shape idle, busy;
+    int learnt = 0;
+    for (int i = 0; i < 100; ++i) {
+        const std::string text = "{\"k" + std::to_string(i) + "\":1}";
+        learnt += idle.learn(text);
+        CHECK(busy.learn(text));
+        CHECK(matches(busy, text));
+    }
+    CHECK(learnt > 0 && learnt < 100);
+}
+
+TEST(the_short_way_gives_the_bytes_of_the_long_one) {
+    std::mt19937_64 random(11);
+    for (int round = 0; round < 300; ++round) {
+        std::vector<std::string> texts;
+        for (int i = 0; i < 40; ++i) {
+            std::string text = random() % 9 ? "{\"first\": " : "{\"other\": ";
+            text += random_number(random) + ",\"second\":" + std::to_string(random() >> random() % 64);
+            texts.push_back(text + (random() % 9 ? "}" : ",\"inner\":{\"first\":1}}"));
+        }
+        CHECK(encoded(texts, true) == encoded(texts, false));
+    }
+}
+
+MAIN
