@@ -215,13 +215,13 @@ def test_a_queue_gets_timestamps_unless_asked_not_to(adapter, context):
     assert cl.CommandQueue(context).properties & flag
     adapter.uninstall()
     adapter.install(profiling=False)
-    queue = cl.CommandQueue(context)
-    assert not queue.properties & flag
     with et.Recorder() as recorder:
+        queue = cl.CommandQueue(context)
+        assert not queue.properties & flag
         cl.enqueue_copy(queue, cl.Buffer(context, cl.mem_flags.READ_WRITE, 64), np.zeros(16, np.float32))
     (span,) = (one for one in recorder.trace.spans.to_pylist() if one["category"] == "work")
     assert span["outcome"] == "ok"
-    assert "(host times)" in recorder.trace.tracks["name"].to_pylist()[span["track"]] or span["duration"] >= 0
+    assert "(host times)" in recorder.trace.tracks["name"].to_pylist()[span["track"]]
 
 
 def test_errors_of_pyopencl_come_through_and_the_work_has_failed(adapter, context):
