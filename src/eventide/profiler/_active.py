@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import logging
 import os
 import threading
@@ -60,6 +61,7 @@ def ask_backends() -> None:
                 what |= FOREIGN if profiler.options.adjust_timestamps else 0
         _native.profiler_ask(what)
     if what:  # the recorder wants to stop at exit too, and what registered last goes first
+        importlib.import_module("concurrent.futures.thread")  # pandas, which pyarrow looks for, cannot load it at exit
         atexit.unregister(_stop_all)
         atexit.register(_stop_all)
 
