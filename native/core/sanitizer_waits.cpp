@@ -91,6 +91,7 @@ void Engine::State::wait_on(const At& at, Agent& s, Agent& t, Point point, uint3
         point = std::move(all);
     }
     wait_for(s, point, host, where);
+    passed(at, s);
 }
 
 void Engine::State::sync_for(Agent& t, std::span<const Point> points, uint32_t where) {
@@ -255,6 +256,7 @@ void Engine::work_access(const At& at, uint64_t id, std::span<const Range> reads
     Point p = point_of(s, at.work);
     if (!p.count || s.clocks.empty() || s.clocks.front().first > p.count) return;
     if (at.work > s.seen_work) {
+        st.untold -= s.unknown_work > s.seen_work && s.unknown_work <= at.work;
         s.seen_work = at.work;
         ++st.coverage.known;
     }
@@ -276,6 +278,7 @@ void Engine::signal(const At& at, uint64_t token, uint64_t id) {
     st.enter_host(at, s, t);
     ++s.count;  // somebody may look at the semaphore: it counts as work
     st.marks[token] = {s.point()};
+    st.passed(at, s);
 }
 
 void Engine::wait_signal(const At& at, uint64_t token, uint64_t id) {
@@ -296,24 +299,11 @@ void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id)
     st.wait_on(at, s, st.thread(at.thread), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
 }
 
-void Engine::synchronize_known(const At& at, std::span<const Known> known) {
-    State& st = *state_;
-    if (st.strict) st.strict->synchronize_known(at, known);
-    Agent& t = st.thread(at.thread);
-    const Point host = t.point();
-    Point p{{}, t.slot, 0};
-    for (const Known& k : known) {
-        Agent& a = k.thread ? st.thread(k.id) : st.stream(k.id);
-        if (!k.thread) st.observe(a, &host, false);
-        if (&a != &t) p.known.raise(a.slot, k.count);
-    }
-    st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, ~uint64_t{0}));
-}
-
 void Engine::finish(const At& at, bool leaks) {
     State& st = *state_;
     if (st.strict) st.strict->finish(at, leaks);
     if (std::exchange(st.finished, true)) return;
+    st.play();
     for (auto* all : {&st.streams, &st.threads})
         for (auto& [_, a] : *all) {
             std::vector<Pending>& waits = a->gap.waits;
