@@ -235,11 +235,14 @@ void Engine::State::freed(const At& at, const Agent& a, uint64_t address, bool i
         return report(std::move(f));
     }
     const Point point = a.point();
+    std::vector<Agent*> users;
     for (const uint64_t user : l.users) {
-        Agent& u = stream(user);
-        if (!options.numbered) observe(u, &point, false);
-        l.held.push_back(u.point());
+        users.push_back(&stream(user));
+        l.held.push_back(users.back()->point());
     }
+    Clock before;
+    join(before, point);
+    observe_all(users, l.held, std::move(before));  // a wait that makes the memory be held longer has its use
     l.submitted = newest_work;
     shadow.visit(l.address, l.address + l.bytes, [&](Segment& s) {
         if (s.lifetime != n) return;

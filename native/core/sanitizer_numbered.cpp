@@ -26,24 +26,33 @@ void Engine::synchronize_numbered(const At& at, std::span<const uint64_t> works)
     State& st = *state_;
     if (st.strict) st.strict->synchronize_numbered(at, works);
     Agent& t = st.thread(at.thread);
-    const Point host = t.point();
+    Clock host;
+    join(host, t.point());
     std::vector<Point> points;
+    std::vector<Agent*> streams;
     for (const uint64_t work : works) {
         const auto it = st.told_at.find(work);
         if (it == st.told_at.end()) continue;
         points.push_back(st.told[it->second].point);
-        st.observe(*st.told[it->second].agent, &host, false);
+        streams.push_back(st.told[it->second].agent);
     }
+    st.observe_all(streams, points, std::move(host));
     st.sync_for(t, points, st.site(at, Kind::redundant_sync, t, ~uint64_t{0}));
 }
 
 void Engine::State::play() {
     if (told.empty()) return;
-    std::vector<std::pair<Clock, uint64_t>> now(by_slot.size());
+    struct Kept {
+        Clock known;
+        uint64_t count = 0;
+        Gap gap;
+    };
+    std::vector<Kept> now(by_slot.size());
     const auto exchange = [&] {
         for (size_t slot = 0; slot < now.size(); ++slot) {  // record_stream may name a stream that does nothing
-            std::swap(by_slot[slot]->known, now[slot].first);
-            std::swap(by_slot[slot]->count, now[slot].second);
+            std::swap(by_slot[slot]->known, now[slot].known);
+            std::swap(by_slot[slot]->count, now[slot].count);
+            std::swap(by_slot[slot]->gap, now[slot].gap);
         }
     };
     exchange();  // nobody has done anything
@@ -53,6 +62,12 @@ void Engine::State::play() {
                      [](const Told* a, const Told* b) { return a->at.work < b->at.work; });
     for (const Told* t : in_order) {
         Agent& a = *t->agent;
+        if (t->wait.empty()) {
+            a.gap = {};
+        } else {
+            if (a.gap.waits.empty()) a.gap.base = a.known;
+            a.gap.waits.push_back(t->wait.front());
+        }
         a.known = t->point.known;
         a.count = t->point.count;
         At at = t->at;

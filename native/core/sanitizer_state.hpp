@@ -66,7 +66,8 @@ struct EventState {
 struct Site {
     uint64_t runs = 0;
     uint64_t redundant = 0;
-    Finding finding;  // of the first redundant run
+    bool needed = false;  // something else than its stream's next step shows its use
+    Finding finding;      // of the first redundant run
 };
 
 // Something that was told, to be looked at in the order of the numbers.
@@ -76,7 +77,8 @@ struct Told {
     At at;
     std::string name;
     Agent* agent = nullptr;
-    Point point;  // where the agent was then
+    Point point;                // where the agent was then
+    std::vector<Pending> wait;  // of a wait: itself
     std::vector<Range> reads, writes;
     uint64_t address = 0;
     uint64_t bytes = 0;
@@ -133,6 +135,7 @@ struct Engine::State {
     Point meeting(Agent& s, const Point& host, bool remember);
     void meet_default(Agent& s, const Point& host);
     void observe(Agent& a, const Point* host, bool final = true);
+    void observe_all(std::span<Agent* const> streams, std::span<const Point> points, Clock host);
     static bool implied(const Agent& a, size_t pending, const Point* host);
     Entry entry(const At& at, const Agent& a, bool write);
 
