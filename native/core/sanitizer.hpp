@@ -141,7 +141,9 @@ class Engine {
 
     // known = false: what it touches is not known.
     void submit(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes, bool known);
-    // What work that was submitted earlier is seen to touch while it runs; nothing if that is long ago. at.work is it.
+    // What work that was submitted earlier is seen to touch while it runs; nothing if that is long ago. at.work is it,
+    // and works are seen in an order in which they can run. Memory that has a new owner by then counts as that one's.
+    // Exact as long as no more than 16 declared accesses of a range were submitted while work was still to be seen.
     void work_access(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes);
     void host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes);
 

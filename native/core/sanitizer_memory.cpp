@@ -7,6 +7,7 @@ namespace eventide::sanitizer {
 namespace {
 
 constexpr size_t max_entries = 1024;  // of one range: after races by many, or with many strides
+constexpr size_t max_kept = 16;       // of one range, for work that may still be seen
 
 // Whether an access leaves nothing of an older one that it is ordered after.
 bool replaces(const Entry& now, const Entry& before) noexcept {
@@ -67,7 +68,7 @@ void Engine::State::used_freed(const Segment& s, const Entry& e, const Agent& a)
     f.second = party(e, a.thread ? Party::Is::host : Party::Is::work, s.start, s.end);
     f.fix.what = Fix::Do::free_later;
     if (late && e.work <= l.submitted) {  // it was queued before the free, and is seen only now
-        if (held(l.held, e)) return;
+        if (held(l.held, e)) return meet(s, e, a);
         f.kind = Kind::missing_record_stream;
         f.fix = {.what = Fix::Do::record_stream, .stream = e.stream};
         std::swap(f.first, f.second);
@@ -89,12 +90,21 @@ bool Engine::State::follows(const Entry& e, const Agent& a) const {
     return !then || (*then)[a.slot] >= a.count;
 }
 
-void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
-    if (s.lifetime && shadow.lifetime(s.lifetime).freed) return used_freed(s, e, a);
+// Who has touched these bytes, and nothing orders it?
+void Engine::State::meet(const Segment& s, const Entry& e, const Agent& a) {
     for (const Entry& w : s.writes)
         if (!ordered(a, w) && !follows(w, a)) conflict(s, w, e, a);
+    if (!e.write) return;
+    for (const Entry& r : s.reads)
+        if (!ordered(a, r) && !follows(r, a)) conflict(s, r, e, a);
+}
+
+void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
+    if (s.lifetime && shadow.lifetime(s.lifetime).freed) return used_freed(s, e, a);
+    meet(s, e, a);
     // What is told next may come before this one, and then this one cannot stand for those that it comes after.
-    const bool keep = options.numbered || (untold && !late && !a.thread);
+    const bool early = untold && !late && !a.thread && s.writes.size() + s.reads.size() < max_kept;
+    const bool keep = options.numbered || early;
     if (!e.write) {
         if (Entry* mine = keep ? nullptr : same(s.reads, e))
             *mine = e;
@@ -102,8 +112,6 @@ void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
             add(s.reads, e);
         return;
     }
-    for (const Entry& r : s.reads)
-        if (!ordered(a, r) && !follows(r, a)) conflict(s, r, e, a);
     if (!keep) {
         const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x) && !follows(x, a); };
         s.writes.erase_if(over);
@@ -132,7 +140,7 @@ void Engine::State::conflict(const Segment& s, const Entry& before, const Entry&
     const Overlap sure = overlap(before, now, s.start, s.end);
     if (sure == Overlap::no) return;
     const Lifetime& l = shadow.lifetime(s.lifetime);
-    Finding f{.kind = before.old ? Kind::use_after_free : Kind::race,
+    Finding f{.kind = before.old && !l.freed ? Kind::use_after_free : Kind::race,
               .certain = sure == Overlap::certain,
               .buffer = s.lifetime ? l.address : s.start,
               .buffer_name = names[l.name]};

@@ -160,6 +160,7 @@ struct Engine::State {
     void freed(const At& at, const Agent& a, uint64_t address, bool idle);
     void touch(const At& at, const Agent& a, const Range& range, bool write);
     void touch(Segment& s, const Entry& e, const Agent& a);
+    void meet(const Segment& s, const Entry& e, const Agent& a);
     void add(Entries& all, const Entry& e) const;
     void conflict(const Segment& s, const Entry& before, const Entry& now, const Agent& a);
     void used_freed(const Segment& s, const Entry& e, const Agent& a);
