@@ -90,13 +90,14 @@ bool Engine::State::follows(const Entry& e, const Agent& a) const {
     return !then || (*then)[a.slot] >= a.count;
 }
 
-// Who has touched these bytes, and nothing orders it?
+// Who has touched these bytes, and nothing orders it? An earlier owner that is sure to come later is no better.
 void Engine::State::meet(const Segment& s, const Entry& e, const Agent& a) {
+    const auto apart = [&](const Entry& x) { return ordered(a, x) || (follows(x, a) && !(x.old && options.numbered)); };
     for (const Entry& w : s.writes)
-        if (!ordered(a, w) && !follows(w, a)) conflict(s, w, e, a);
+        if (!apart(w)) conflict(s, w, e, a);
     if (!e.write) return;
     for (const Entry& r : s.reads)
-        if (!ordered(a, r) && !follows(r, a)) conflict(s, r, e, a);
+        if (!apart(r)) conflict(s, r, e, a);
 }
 
 void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
@@ -146,7 +147,7 @@ void Engine::State::conflict(const Segment& s, const Entry& before, const Entry&
               .buffer_name = names[l.name]};
     f.first = party(before, before.stream == no_stream ? Party::Is::host : Party::Is::work, s.start, s.end);
     f.second = party(now, a.thread ? Party::Is::host : Party::Is::work, s.start, s.end);
-    if (before.unguarded) {
+    if (before.unguarded || (before.stream != no_stream && before.old && follows(before, a))) {
         f.fix = {.what = Fix::Do::record_stream, .stream = before.stream};
     } else {
         f.fix = ordering_fix(before, now);

@@ -196,14 +196,14 @@ def conflicts(ops: list[Op], timings: Timings) -> set[str]:
     moment = {i: ("X" if queued(op) else "H", i) for i, op in enumerate(ops)}
     found = set()
     for i, j in combinations(range(len(ops)), 2):
-        if timings.before(moment[i], moment[j]) or timings.before(moment[j], moment[i]):
+        if timings.before(moment[i], moment[j]):
             continue
         for a in touched[i]:
             for b in touched[j]:
                 if _meet(a, b) and a[0] == b[0]:
-                    found.add("race")
+                    found |= set() if timings.before(moment[j], moment[i]) else {"race"}
                 elif _meet(a, b) and not _held(i, a, ops, frees, timings):
-                    found.add("use-after-free")
+                    found.add("use-after-free")  # also if the new owner is sure to come before the old one's use
     for (buffer, life), first, *more in frees:
         if more:
             found.add("use-after-free")  # freed twice
