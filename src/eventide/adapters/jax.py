@@ -17,13 +17,14 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from eventide.adapters import _jax_profile
 from eventide.adapters._guard import guarded
 from eventide.adapters._jax_profile import profile
+from eventide.adapters._unheard import LACKS, unheard
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.errors import UsageError
 
 __all__ = ["install", "installed", "profile", "uninstall"]
 
@@ -56,8 +57,7 @@ def install() -> None:
         if _undo:
             return
         try:
-            from jax import monitoring, profiler
-
+            monitoring, profiler = import_module("jax.monitoring"), import_module("jax.profiler")
             for register, unregister, listener in (
                 (monitoring.register_scalar_listener, monitoring.unregister_scalar_listener, _began),
                 (
@@ -70,9 +70,9 @@ def install() -> None:
                 register(listener)
                 _undo.append(partial(_unregister, unregister, listener))
             _jax_profile.install(profiler, _undo)
-        except (ImportError, AttributeError) as error:
+        except LACKS as error:
             _restore()
-            raise UsageError(f"jax cannot be heard: {error}; pip install --upgrade jax") from error
+            raise unheard("jax", error) from error
 
 
 def uninstall() -> None:
