@@ -1,7 +1,8 @@
-// The decoder of Perfetto's files: bytes in, columns out.
+// The decoders of Perfetto's files and of JAX's profiles: bytes in, columns out.
 #include <nanobind/stl/string.h>
 
 #include "../core/pftrace_reader.hpp"
+#include "../core/xplane_reader.hpp"
 #include "arrays.hpp"
 #include "bind.hpp"
 
@@ -94,6 +95,58 @@ nb::dict finish(Reader& reader) {
     return out;
 }
 
+nb::list texts_of(const std::vector<std::string>& texts) {
+    nb::list out;
+    for (const std::string& text : texts) out.append(nb::bytes(text.data(), text.size()));
+    return out;
+}
+
+nb::dict xplane_of(const trace::XplaneContents& c) {
+    using trace::XplaneEvent;
+    using Arrow = std::pair<int64_t, int64_t>;
+    nb::dict out, events, account;
+    nb::list planes, lines;
+    for (const trace::XplanePlane& plane : c.planes)
+        planes.append(nb::make_tuple(nb::bytes(plane.name.data(), plane.name.size()), plane.stats));
+    for (const trace::XplaneLine& line : c.lines)
+        lines.append(nb::make_tuple(line.plane, line.id, nb::bytes(line.name.data(), line.name.size())));
+    events["line"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return e.line; });
+    events["name"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return int32_t(e.name); });
+    events["args"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return int32_t(e.args); });
+    events["start"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.start; });
+    events["end"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.end; });
+    events["correlation"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.correlation; });
+    events["step"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.step; });
+    events["hlo"] = column<uint8_t>(c.events, [](const XplaneEvent& e) { return uint8_t(e.hlo); });
+    account["aggregated"] = c.aggregated;
+    account["bad_times"] = c.bad_times;
+    account["unnamed"] = c.unnamed;
+    account["left_out"] = c.left_out;
+    out["planes"] = planes;
+    out["lines"] = lines;
+    out["events"] = events;
+    out["from"] = column<int64_t>(c.arrows, [](const Arrow& a) { return a.first; });
+    out["to"] = column<int64_t>(c.arrows, [](const Arrow& a) { return a.second; });
+    out["errors"] = texts_of(c.errors);
+    out["warnings"] = texts_of(c.warnings);
+    out["texts"] = texts_of(c.texts);
+    out["account"] = account;
+    return out;
+}
+
+nb::dict read_xplane(nb::bytes data) {
+    trace::XplaneContents contents;
+    try {
+        nb::gil_scoped_release release;
+        contents = trace::read_xplane({data.c_str(), data.size()});
+    } catch (const trace::XplaneDamaged& damaged) {
+        nb::dict out;
+        out["damaged"] = nb::make_tuple(damaged.offset, damaged.what());
+        return out;
+    }
+    return xplane_of(contents);
+}
+
 }  // namespace
 
 void bind_trace_readers(nb::module_& m) {
@@ -114,6 +167,8 @@ void bind_trace_readers(nb::module_& m) {
             "Reads packets from `at` on; returns where it stopped, and the compressed packets that come next.")
         .def("finish", finish, nb::sig("def finish(self) -> dict[str, typing.Any]"),
              "Pairs begins with ends and returns everything.");
+    m.def("read_xplane", read_xplane, nb::arg("data"), nb::sig("def read_xplane(data: bytes) -> dict[str, typing.Any]"),
+          "Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is none.");
 }
 
 }  // namespace eventide::python

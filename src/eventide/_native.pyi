@@ -643,6 +643,11 @@ class PftraceReader:
     def finish(self) -> dict[str, Any]:
         """Pairs begins with ends and returns everything."""
 
+def read_xplane(data: bytes) -> dict[str, Any]:
+    """
+    Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is none.
+    """
+
 class ChromeDocument:
     """A Chrome trace as a stream of bytes; see chrome_document.hpp."""
 

@@ -106,7 +106,8 @@ def test_a_framework_that_breaks_on_import_is_one_line_and_its_own_error(framewo
         importlib.import_module("frame_f")
     assert (broken, fine) == ([], ["install with 6", "uninstall"])
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line == "frame_e is not heard, its import failed: OSError: libdevice.so is missing"
+    why = "its import failed with OSError: libdevice.so is missing"
+    assert line == f"Eventide cannot hear frame_e: {why}; try python -c 'import frame_e'"
     assert waiting.status["frame_e"] == line
 
 
@@ -120,7 +121,7 @@ def test_a_framework_of_another_version_is_one_line_and_the_program_goes_on(fram
     with adapters.install_when_imported("frame_g") as waiting:
         importlib.import_module("frame_g")
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line == "frame_g 0.1 is not heard: AttributeError: frame_g has no monitoring"
+    assert line == "Eventide cannot hear frame_g 0.1: AttributeError: frame_g has no monitoring"
     assert waiting.status["frame_g"] == line
 
 

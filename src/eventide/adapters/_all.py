@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import sys
 from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import Self
 
 from eventide.adapters._on_import import ImportHook, when_imported
+from eventide.adapters._unheard import version_of
+from eventide.errors import UsageError, UsageValueError
 
 NAMES = ("torch", "jax", "numba", "triton", "pyopencl")
 """The frameworks; the adapter of each is the module of that name in this package."""
@@ -37,17 +38,21 @@ class Adapters:
                 self.status[name] = "installed by somebody else"
                 return
             adapter.install()
+        except UsageError as error:  # which says it all
+            self._say(name, str(error))
         except Exception as error:  # noqa: BLE001  (one framework that we cannot hear must not stop the program)
-            self._say(name, f"{name} {version_of(name)} is not heard: {type(error).__name__}: {error}")
+            self._say(name, f"Eventide cannot hear {name} {version_of(name)}: {type(error).__name__}: {error}")
         else:
             self.status[name] = "installed"
 
     def _failed(self, name: str, error: BaseException) -> None:
-        self._say(name, f"{name} is not heard, its import failed: {type(error).__name__}: {error}")
+        why = f"its import failed with {type(error).__name__}: {error}"
+        self._say(name, f"Eventide cannot hear {name}: {why}; try python -c 'import {name}'")
 
-    def _say(self, name: str, line: str) -> None:
+    def _say(self, name: str, said: str) -> None:
+        line = " ".join(said.split())
         self.status[name] = line
-        _log.warning("%s", line.replace("\n", " "))
+        _log.warning("%s", line)
 
     def close(self) -> None:
         """Wait no longer, and uninstall what was installed."""
@@ -74,12 +79,5 @@ def install_when_imported(*names: str) -> Adapters:
     """Install each adapter (all, or those named) as soon as the program imports its framework; now if it has."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
-        from eventide.errors import UsageValueError
-
         raise UsageValueError(f"there is no adapter {unknown[0]!r}; there are {', '.join(NAMES)}")
     return Adapters(names or NAMES)
-
-
-def version_of(name: str) -> str:
-    """The version that an imported framework gives itself, or nothing."""
-    return str(getattr(sys.modules.get(name), "__version__", "of unknown version"))

@@ -117,7 +117,7 @@ def _tell_after(name: str, loader: Any) -> None:
     try:
         loader.exec_module = exec_module
     except AttributeError:  # a loader without room for it: we hear nothing, the import works
-        _log.warning("%s is not heard: its loader %r cannot be watched", name, loader)
+        _log.warning("Eventide cannot hear %s: its loader %r cannot be watched", name, loader)
 
 
 def _take(name: str) -> list[ImportHook]:

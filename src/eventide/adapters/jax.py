@@ -1,22 +1,32 @@
 """The adapter of JAX: its monitoring tells of tracing, lowering and compiling, and of the compilation cache.
 
-install()      idempotent; imports jax.monitoring
+install()      idempotent; imports jax.monitoring and jax.profiler
 uninstall()    JAX is as it was
+profile()      a context manager: JAX's own profiler, without its Python tracer, for what runs in the block
 
 Each of the three phases is one compile in ``eventide.compiling``, named after the function, with its phase in the
-details. JAX tells no streams and no launches: compiles are all that is heard.
+details. JAX tells no streams and no launches, unless somebody profiles: what `jax.profiler` wrote for the program, or
+for `profile()`, is recorded when it stops. Nothing of that is on by itself, because it costs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
+from eventide.adapters import _jax_profile
 from eventide.adapters._guard import guarded
+from eventide.adapters._jax_profile import profile
+from eventide.adapters._unheard import LACKS, unheard
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.errors import UsageError
+
+__all__ = ["install", "installed", "profile", "uninstall"]
 
 PHASES = {
     "/jax/core/compile/jaxpr_trace_duration": "trace",
@@ -27,8 +37,8 @@ CACHE = {"/jax/compilation_cache/cache_hits": True, "/jax/compilation_cache/cach
 
 _numbers = itertools.count(1)
 _local = threading.local()  # .open: compiles that run on this thread, the innermost last
-_lock = threading.Lock()  # guards _monitoring
-_monitoring: Any = None  # jax.monitoring, while installed
+_lock = threading.Lock()  # guards _undo
+_undo: list[Callable[[], None]] = []
 
 
 class _Open:
@@ -43,41 +53,47 @@ class _Open:
 
 def install() -> None:
     """Hear JAX from now on."""
-    global _monitoring  # noqa: PLW0603  (one JAX in a process)
     with _lock:
-        if _monitoring is not None:
+        if _undo:
             return
         try:
-            from jax import monitoring
-        except ImportError as error:
-            raise UsageError(f"jax cannot be heard: {error}; pip install jax") from error
-        monitoring.register_scalar_listener(_began)
-        monitoring.register_event_duration_secs_listener(_ended)
-        monitoring.register_event_listener(_happened)
-        _monitoring = monitoring
+            monitoring, profiler = import_module("jax.monitoring"), import_module("jax.profiler")
+            for register, unregister, listener in (
+                (monitoring.register_scalar_listener, monitoring.unregister_scalar_listener, _began),
+                (
+                    monitoring.register_event_duration_secs_listener,
+                    monitoring.unregister_event_duration_listener,
+                    _ended,
+                ),
+                (monitoring.register_event_listener, monitoring.unregister_event_listener, _happened),
+            ):
+                register(listener)
+                _undo.append(partial(_unregister, unregister, listener))
+            _jax_profile.install(profiler, _undo)
+        except LACKS as error:
+            _restore()
+            raise unheard("jax", error) from error
 
 
 def uninstall() -> None:
     """Hear it no more; JAX is as it was."""
-    global _monitoring
     with _lock:
-        monitoring, _monitoring = _monitoring, None
-    if monitoring is None:
-        return
-    for unregister, listener in (
-        (monitoring.unregister_scalar_listener, _began),
-        (monitoring.unregister_event_duration_listener, _ended),
-        (monitoring.unregister_event_listener, _happened),
-    ):
-        try:
-            unregister(listener)
-        except (AssertionError, ValueError):  # somebody has cleared all listeners meanwhile
-            continue
+        _restore()
 
 
 def installed() -> bool:
     """True between install() and uninstall()."""
-    return _monitoring is not None
+    return bool(_undo)
+
+
+def _restore() -> None:
+    while _undo:
+        _undo.pop()()
+
+
+def _unregister(unregister: Callable[[Any], None], listener: Any) -> None:
+    with contextlib.suppress(AssertionError, ValueError):  # somebody has cleared all listeners meanwhile
+        unregister(listener)
 
 
 @guarded

@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from eventide.adapters._guard import guarded
+from eventide.adapters._unheard import LACKS, unheard
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.errors import UsageError
 
 _CLASSES = ("Dispatcher", "LiftedLoop", "LiftedWith")
 _KIND = "numba:compile"
@@ -42,23 +43,29 @@ def install() -> None:
         if _undo:
             return
         try:
-            from numba.core import dispatcher, event
-            from numba.core.compiler_lock import global_compiler_lock
-        except ImportError as error:
-            raise UsageError(f"numba cannot be heard: {error}; pip install numba") from error
-        listener = _listener(event)
-        event.register(_KIND, listener)
-        _undo.append(lambda: event.unregister(_KIND, listener))
-        for name in _CLASSES:
-            if (kind := getattr(dispatcher, name, None)) is not None and "compile" in vars(kind):
-                _stand_around(kind, global_compiler_lock)
+            event, dispatcher = import_module("numba.core.event"), import_module("numba.core.dispatcher")
+            lock = import_module("numba.core.compiler_lock").global_compiler_lock
+            listener = _listener(event)
+            event.register(_KIND, listener)
+            _undo.append(lambda: event.unregister(_KIND, listener))
+            dispatcher.Dispatcher.compile  # noqa: B018  the one that must be there
+            for name in _CLASSES:
+                if (kind := getattr(dispatcher, name, None)) is not None and "compile" in vars(kind):
+                    _stand_around(kind, lock)
+        except LACKS as error:
+            _restore()
+            raise unheard("numba", error) from error
 
 
 def uninstall() -> None:
     """Hear it no more; Numba is as it was."""
     with _lock:
-        while _undo:
-            _undo.pop()()
+        _restore()
+
+
+def _restore() -> None:
+    while _undo:
+        _undo.pop()()
 
 
 def installed() -> bool:

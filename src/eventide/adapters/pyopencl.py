@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from eventide.adapters._guard import guarded
-from eventide.errors import UsageError
+from eventide.adapters._unheard import LACKS, unheard
 from eventide.store import _recorder
 
 _lock = threading.Lock()  # guards _undo
@@ -32,15 +33,10 @@ def install(*, profiling: bool = True) -> None:
         if _undo:
             return
         try:
-            import pyopencl as cl
-            from pyopencl import _cl
-        except ImportError as error:
-            raise UsageError(f"pyopencl cannot be heard: {error}; pip install 'pyopencl[pocl]'") from error
-        try:
-            _patch(cl, _cl, profiling)
-        except AttributeError as error:
+            _patch(import_module("pyopencl"), import_module("pyopencl._cl"), profiling)
+        except LACKS as error:
             _restore()
-            raise UsageError(f"pyopencl {cl.VERSION_TEXT} cannot be heard: {error}; 2024.1 or later can") from error
+            raise unheard("pyopencl", error) from error
 
 
 def uninstall() -> None:

@@ -1,58 +1,68 @@
-"""The adapter of Triton: each compile that Triton tells of when it is over, with its stages and cache hits.
+"""The adapter of Triton: each compile that Triton tells of when it is over, with its stages and cache hits; launches.
 
 install()      idempotent; imports triton.knobs
 uninstall()    Triton is as it was
 
-Triton has one place for a listener: whoever had it is still called, first. It tells nothing at the start of a compile
-and nothing in interpreter mode.
+Triton has one place for a listener of compiles: whoever had it is still called, first. It tells nothing at the start of
+a compile, and no compile in interpreter mode. Launches are spans of the thread that launched (_triton_launches.py).
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
+from eventide.adapters import _triton_launches
 from eventide.adapters._guard import guarded
+from eventide.adapters._unheard import LACKS, unheard
 from eventide.compiling import CallbackTrigger, callback_handler
-from eventide.errors import UsageError
 
-_lock = threading.Lock()  # guards _chained
-_chained: _Chained | None = None
+_lock = threading.Lock()  # guards _undo
+_undo: list[Callable[[], None]] = []
 
 
 def install() -> None:
     """Hear Triton from now on."""
-    global _chained  # noqa: PLW0603  (Triton has one place)
     with _lock:
-        if _chained is not None:
+        if _undo:
             return
         try:
-            from triton import knobs
-
-            before = knobs.compilation.listener
-        except (ImportError, AttributeError) as error:
-            raise UsageError(f"triton cannot be heard: {error}; triton 3.4 or later has the listener") from error
-        _chained = _Chained(before)
-        knobs.compilation.listener = _chained
+            knobs = import_module("triton.knobs")
+            _chain(knobs)
+            _triton_launches.install(knobs, _undo)
+        except LACKS as error:
+            _restore()
+            raise unheard("triton", error) from error
 
 
 def uninstall() -> None:
     """Hear it no more. If somebody chained themselves to us meanwhile, we stay in their chain and say nothing."""
-    global _chained
     with _lock:
-        ours, _chained = _chained, None
-        if ours is None:
-            return
-        from triton import knobs
+        _restore()
 
+
+def _restore() -> None:
+    while _undo:
+        _undo.pop()()
+
+
+def _chain(knobs: Any) -> None:
+    ours = _Chained(knobs.compilation.listener)
+    knobs.compilation.listener = ours
+
+    def leave() -> None:
         ours.silent = True
         if knobs.compilation.listener is ours:
             knobs.compilation.listener = ours.before
 
+    _undo.append(leave)
+
 
 def installed() -> bool:
     """True between install() and uninstall()."""
-    return _chained is not None
+    return bool(_undo)
 
 
 class _Chained:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from eventide.compiling._args import CallbackArgs
 from eventide.errors import UsageTypeError
+
+_known: WeakKeyDictionary[Callable[..., object], int | None] = WeakKeyDictionary()  # reading a signature takes 30 us
 
 
 def check_callback(what: str, callback: Callable[..., object]) -> None:
@@ -28,6 +31,15 @@ def call(callback: Callable[..., object], args: CallbackArgs) -> None:
 
 
 def _arguments(callback: Callable[..., object]) -> int | None:
+    try:
+        return _known[callback]
+    except KeyError:
+        return _known.setdefault(callback, _read(callback))
+    except TypeError:  # one that cannot be a key
+        return _read(callback)
+
+
+def _read(callback: Callable[..., object]) -> int | None:
     """1 or 0, how many arguments it can be called with, 1 first; None if neither."""
     try:
         signature = inspect.signature(callback)

@@ -52,6 +52,11 @@ def findings(report: Report) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda each: -each.share))
 
 
+_RECORD_DEVICE = (
+    "Record the device too: torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)."
+)
+
+
 def _no_device(report: Report) -> Finding:
     threads = [row for row in report.summary.threads if row.recorded]
     text = "No device work in this trace, so nothing is known about a device being idle"
@@ -59,10 +64,7 @@ def _no_device(report: Report) -> Finding:
         first = threads[0]
         share = f.percent(first.recorded, report.summary.wall)
         text += f"; {f.count(len(threads), 'host thread')}, the busiest ({first.thread}) in recorded code {share}"
-    todo = (
-        "Record the device too: torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)."
-    )
-    return Finding(text + ".", 2.0, todo)
+    return Finding(text + ".", 2.0, None if report.metadata["source"] == "jax" else _RECORD_DEVICE)
 
 
 def _idle(report: Report) -> list[Finding]:

@@ -61,7 +61,8 @@ def _python(name: str) -> str:
     return "module" if name.startswith("nn.Module: ") else "sample"
 
 
-def _unnamed(name: str) -> str:
+def unnamed(name: str) -> str:
+    """What the source gave no category: a compiler, where the name says so."""
     return "compile" if _COMPILES.search(name) else "span"
 
 
@@ -94,7 +95,7 @@ HOST: dict[str, Rule] = {
     "FEE": _python,  # VizTracer: function entry and exit
     "cuda_api": _runtime,  # converters of Nsight's files
     "nvtx": "annotation",
-    "": _unnamed,
+    "": unnamed,
 }
 _RUNTIMES = re.compile(r"(\w+_)?(runtime|driver)$")
 _OURS: dict[str, Rule] = {name: name for name in CATEGORIES if name not in {"kernel", "runtime", "other"}}
@@ -131,7 +132,7 @@ def categorize(
 
     Beside the streams of a device some tools draw lines that show the same time again, by step, module or scope.
     """
-    rules: list[Rule] = ["other", on_device, _unnamed, "annotation", _operator]
+    rules: list[Rule] = ["other", on_device, unnamed, "annotation", _operator]
     table = np.zeros(len(strings), np.int8)
     for number, source in strings.used(sources).items():
         rule = rule_of(source)

@@ -14,11 +14,11 @@ from eventide.store._kineto_columns import NONE, Ids, Mask, Strings, first_of_ea
 
 _INTEGER, _TEXT, _LANE = 1, 2, 3  # kinds of ids in the core
 ALL_STREAMS = {-1, 2**32 - 1}  # how CUPTI says that a row is about no one stream
-_STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
+STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA)\b[ :]*(\d{1,9})?", re.IGNORECASE)
 _STREAM_OF_PROCESS = re.compile(r"/stream:(\d{1,9}|all)\b")  # TensorFlow has a process for each stream
 _NOT_PROCESSES = {"Spans", "Traces", ""}  # where Kineto puts what is about the whole recording
-_LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # the others show the same time again, by step, module or name scope
+LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # the others show the same time again, by step, module or name scope
 # What categories and device properties say, then what the names of runtime calls say. Kernels of AMD keep names in cu.
 _KINDS = {
     "mtia": re.compile(r"mtia"),
@@ -120,7 +120,7 @@ def find_tracks(columns: dict[str, Any], strings: Strings, properties: list[Any]
     for number in range(count):
         pid = (int(raw["pid_kind"][number]), int(raw["pid"][number]))
         tid = (int(raw["tid_kind"][number]), int(raw["tid"][number]))
-        place = _Place(pid, tid, _text(pid, strings), _text(tid, strings), bool(busy[number]))
+        place = Place(pid, tid, _text(pid, strings), _text(tid, strings), bool(busy[number]))
         place.label = names.process.get(pid, "")
         place.thread = names.thread.get(number, "")
         rows.append(place.track(kind, device_of.get(number), stream_of.get(number)))
@@ -135,7 +135,7 @@ def find_tracks(columns: dict[str, Any], strings: Strings, properties: list[Any]
 
 
 @dataclass
-class _Place:
+class Place:
     """What is known about one (pid, tid)."""
 
     pid: tuple[int, int]
@@ -152,8 +152,8 @@ class _Place:
             category, lane = self.tid_text, self.tid[1] & 0xFFFFFFFF
             return Track("other", f"{category or 'asynchronous'} {lane + 1}", pid)
         named = _DEVICE.search(self.label) or _DEVICE.search(self.pid_text)
-        told = _STREAM.match(self.thread) or _STREAM.match(self.tid_text) or _STREAM_OF_PROCESS.search(self.label)
-        if self.busy or (named and (told or self.thread in _LINES_OF_TPU)) or self.pid_text == "CUDA functions":
+        told = STREAM.match(self.thread) or STREAM.match(self.tid_text) or _STREAM_OF_PROCESS.search(self.label)
+        if self.busy or (named and (told or self.thread in LINES_OF_TPU)) or self.pid_text == "CUDA functions":
             return self._on_device(kind, named, told, device, stream)
         name = self.thread or self.tid_text or ("" if tid is None else f"thread {tid}")
         if named:  # a device's, but no stream: a queue, or a line that shows the streams' time once more

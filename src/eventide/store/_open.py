@@ -19,6 +19,7 @@ READERS = {
     "json": "_kineto",
     "parquet": "_parquet",
     "pftrace": "_pftrace_reader",
+    "xplane": "_xplane",
 }
 SUFFIXES = {
     ".eventide": "eventide",
@@ -29,9 +30,11 @@ SUFFIXES = {
     ".pftrace.gz": "pftrace",
     ".perfetto-trace": "pftrace",
     ".perfetto-trace.gz": "pftrace",
+    ".xplane.pb": "xplane",
+    ".xplane.pb.gz": "xplane",
 }
 _HEAD = 4096  # bytes that are looked at
-_KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet and Perfetto .pftrace"
+_KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet, Perfetto .pftrace and JAX's .xplane.pb"
 # What numpy, pyarrow, json and zlib raise where bytes inside a file are not what was written.
 _DAMAGED = (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error)
 
@@ -77,7 +80,11 @@ def find_format(file: Path) -> str:
 def _format_of_directory(file: Path) -> str:
     if any(file.glob("*.parquet")):
         return "parquet"
-    raise UsageValueError(f"{str(file)!r} is a directory without a trace's .parquet files; give the path of a trace")
+    if any(file.glob("*.xplane.pb")) or any(file.glob("plugins/profile/*/*.xplane.pb")):
+        return "xplane"
+    raise UsageValueError(
+        f"{str(file)!r} is a directory without a trace's .parquet files or JAX's profiles; give the path of a trace"
+    )
 
 
 def _format_of_name(name: str) -> str | None:
@@ -93,6 +100,8 @@ def _format_of_content(head: bytes, named: str | None) -> str | None:
         return "parquet"
     if head[:8].upper() == b"EVENTIDE":
         return "eventide"
+    if named == "xplane" or (named is None and _looks_like_planes(head)):
+        return "xplane"
     json, protobuf = _looks_like_json(head), _looks_like_protobuf(head)
     if json and protobuf:  # a line feed is also the tag of a packet, and "{" its length
         return named if named in {"json", "pftrace"} else "json"
@@ -114,6 +123,15 @@ def _looks_like_json(head: bytes) -> bool:
     return (text[:1] == b"{" and inside[:1] in {b'"', b"}", b""}) or (
         text[:1] == b"[" and inside[:1] in {b"{", b"]", b""}
     )
+
+
+def _looks_like_planes(head: bytes) -> bool:
+    """Whether this is a profile of JAX: its first message begins with a number, or with a name that can be read."""
+    if head[:1] != b"\n":
+        return False
+    start = next((n for n, byte in enumerate(head[1:11], 2) if byte < 0x80), len(head))
+    tag, letter = head[start : start + 1], head[start + 2 : start + 3]
+    return tag == b"\x08" or (tag == b"\x12" and b" " <= letter <= b"~")
 
 
 def _looks_like_protobuf(head: bytes) -> bool:

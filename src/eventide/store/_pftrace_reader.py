@@ -29,7 +29,7 @@ def read(path: Path) -> Trace:
     data = path.read_bytes()
     warnings: list[str] = []
     if data.startswith(b"\x1f\x8b"):
-        data = _gunzip(data, path, warnings)
+        data = gunzip(data, path, warnings)
     reader = _native.PftraceReader()
     at = _feed(reader, data)
     if at < len(data):
@@ -37,7 +37,7 @@ def read(path: Path) -> Trace:
     found = reader.finish()
     if not found["account"]["events"] and not found["about"]:
         raise TraceFormatError("there are no track events in this Perfetto trace; nothing else is read", str(path), at)
-    texts = _texts(found["texts"], warnings)
+    texts = read_texts(found["texts"], warnings)
     if found["about"]:
         return _own(found, texts, path, warnings)
     tables = foreign_tables(found, texts)
@@ -57,7 +57,8 @@ def _feed(reader: _native.PftraceReader, data: bytes) -> int:
     return at
 
 
-def _gunzip(data: bytes, path: Path, warnings: list[str]) -> bytes:
+def gunzip(data: bytes, path: Path, warnings: list[str]) -> bytes:
+    """What was compressed; where the stream ends too early, what there is, and a warning."""
     inflate = zlib.decompressobj(31)
     try:
         out = inflate.decompress(data)
@@ -70,7 +71,8 @@ def _gunzip(data: bytes, path: Path, warnings: list[str]) -> bytes:
     return out
 
 
-def _texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
+def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
+    """The core's table of texts."""
     offsets, data = pair
     array = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
     try:
@@ -128,7 +130,7 @@ def span_columns(slices: dict[str, Any], texts: pa.Array, mask: Any, base: int) 
     return {
         **columns,
         **_named(slices, texts, mask),
-        "outcome": _coded(slices["outcome"][mask], texts, null=True),
+        "outcome": coded(slices["outcome"][mask], texts, null=True),
         "stack": _integers(slices["stack"][mask]).cast(pa.int32()),
     }
 
@@ -146,13 +148,13 @@ def _named(slices: dict[str, Any], texts: pa.Array, mask: Any) -> dict[str, Any]
     args = slices["args"][mask]
     return {
         "track": pa.array(slices["track"][mask]),
-        "name": _coded(slices["name"][mask], texts),
-        "category": _coded(slices["category"][mask], texts),
+        "name": coded(slices["name"][mask], texts),
+        "category": coded(slices["category"][mask], texts),
         "args": texts.take(pa.array(args, mask=args == 0)),
     }
 
 
-def _coded(codes: Any, texts: pa.Array, null: bool = False) -> pa.DictionaryArray:
+def coded(codes: Any, texts: pa.Array, null: bool = False) -> pa.DictionaryArray:
     """A dictionary of the texts that occur; 0, the empty one, may stand for null."""
     used, inverse = np.unique(codes, return_inverse=True)
     indices = pa.array(inverse.astype(np.int32), mask=(codes == 0) if null else None)

@@ -1,0 +1,105 @@
+// JAX's profiles: what is whole comes out, and no bytes whatsoever lead the reader out of its file.
+#include <random>
+#include <string>
+
+#include "check.hpp"
+#include "proto.hpp"
+#include "xplane_reader.hpp"
+
+using namespace eventide;
+using namespace eventide::trace;
+
+namespace {
+
+std::string named(uint32_t field, uint64_t id, std::string_view name) {
+    std::string value, entry, out;
+    proto::number(value, 1, id);
+    proto::bytes(value, 2, name);
+    proto::number(entry, 1, id);
+    proto::bytes(entry, 2, value);
+    proto::bytes(out, field, entry);
+    return out;
+}
+
+std::string stat(uint32_t field, uint64_t id, uint64_t value) {
+    std::string message, out;
+    proto::number(message, 1, id);
+    proto::number(message, 4, value);
+    proto::bytes(out, field, message);
+    return out;
+}
+
+std::string event(uint64_t offset, uint64_t duration, const std::string& stats) {
+    std::string message, out;
+    proto::number(message, 1, 1);
+    proto::number(message, 2, offset);
+    proto::number(message, 3, duration);
+    proto::bytes(out, 4, message + stats);
+    return out;
+}
+
+std::string profile() {
+    std::string line, plane, environment, out;
+    proto::bytes(line, 2, "python");
+    proto::number(line, 3, 5);
+    line += event(1'999, 1, stat(4, 1, 42)) + event(2'000, 3'000, stat(4, 2, 7) + stat(4, 3, 15));
+    line += event(6'000, 0, stat(4, 4, 7) + stat(4, 5, 15));
+    proto::bytes(plane, 2, "/host:CPU");
+    proto::bytes(plane, 3, line);
+    plane += named(4, 1, "f") + named(5, 1, "step_num") + named(5, 2, "_p") + named(5, 3, "_pt") + named(5, 4, "_c") +
+             named(5, 5, "_ct");
+    proto::bytes(environment, 2, "Task Environment");
+    environment += named(5, 1, "profile_start_time") + stat(6, 1, 1'000'000);
+    proto::bytes(out, 1, plane);
+    proto::bytes(out, 1, environment);
+    return out;
+}
+
+}  // namespace
+
+TEST(events_have_times_in_nanoseconds_from_the_profiles_start_and_what_they_hand_over_is_tied) {
+    const XplaneContents c = read_xplane(profile());
+    CHECK(c.planes.size() == 2 && c.planes[1].stats == R"({"profile_start_time": 1000000})");
+    CHECK(c.lines.size() == 1 && c.lines[0].name == "python");
+    CHECK(c.events.size() == 3 && c.texts[c.events[0].name] == "f");
+    CHECK(c.events[0].start == 1'000'006 && c.events[0].end == 1'000'007);
+    CHECK(c.events[0].step == 42 && c.texts[c.events[0].args] == R"({"step_num": 42})");
+    CHECK(c.events[1].start == 1'000'007 && c.events[1].end == 1'000'010);
+    CHECK(c.arrows.size() == 1 && c.arrows[0].first == 1 && c.arrows[0].second == 2);
+}
+
+TEST(a_file_that_is_cut_says_where) {
+    const std::string whole = profile();
+    size_t refused = 0;
+    for (size_t size = 1; size < whole.size(); ++size) {
+        const std::string cut = whole.substr(0, size);
+        try {
+            read_xplane(cut);
+        } catch (const XplaneDamaged& damaged) {
+            ++refused;
+            CHECK(damaged.offset <= size);
+        }
+    }
+    CHECK(refused == whole.size() - 2);  // one cut lies between the two planes
+}
+
+TEST(whatever_the_bytes_are_the_reader_stays_within_them) {
+    std::mt19937 random(7);
+    const std::string whole = profile();
+    int refused = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        std::string bytes = whole;
+        for (int n = 1 + int(random() % 6); n; --n) bytes[random() % bytes.size()] = char(random());
+        if (i % 8 == 0) bytes.resize(random() % bytes.size());
+        try {
+            const XplaneContents c = read_xplane(bytes);
+            for (const XplaneEvent& e : c.events) CHECK(e.start <= e.end && size_t(e.line) < c.lines.size());
+        } catch (const XplaneDamaged& damaged) {
+            ++refused;
+            CHECK(damaged.offset <= bytes.size());
+        }
+    }
+    CHECK(refused > 1'000 && refused < 20'000);
+}
+
+MAIN
