@@ -1,0 +1,275 @@
+"""Our session at Kineto, torch's own profiler: operators of all threads and device activity, for the recording.
+
+Kineto holds what it heard until the session is stopped, and has one session a process. So ours is harvested before the
+recording ends (and before one inside it does), makes way when the program starts a profiler of its own, takes over what
+that one heard, and begins again. After `seconds` it hears no more: memory is bounded, and the trace says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from eventide.adapters import _torch_profilers as profilers
+from eventide.adapters._guard import guarded
+from eventide.adapters._torch_events import Conversion
+from eventide.adapters._torch_quiet import without_kineto_s_lines, without_torch_s_warning
+from eventide.runtime import HostClock
+from eventide.store._recorder import before_end, note
+
+_log = logging.getLogger("eventide.adapters")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to hear."""
+
+    shapes: bool = False
+    flops: bool = False
+    seconds: float = 0.0  # of hearing; 0: no limit
+
+
+@dataclass
+class Account:
+    """What became of it, for the trace."""
+
+    operators: int = 0
+    on_devices: int = 0
+    imported: int = 0  # sessions of the program
+    harvest_ns: int = 0
+    clock_error_ns: int = 0
+    held: bool = False  # Kineto has something that is not in the trace yet
+    warnings: list[str] = field(default_factory=list)
+
+    def keep(self) -> None:
+        """With the trace that is being recorded."""
+        note({"torch": {**self.__dict__, "clock": "CLOCK_REALTIME"}})
+
+
+class Session:
+    """From construction to close(). Made when torch is imported, and never raises into it."""
+
+    def __init__(self, wanted: Wanted, counted: Callable[[], bool] = lambda: False) -> None:
+        self.account = Account()
+        self._counted = counted  # somebody else tells the steps
+        self._wanted = wanted
+        self._lock = threading.RLock()  # guards the rest
+        self._kineto = Kineto(wanted)
+        self._clock = HostClock("CLOCK_REALTIME")
+        self._going = False  # Kineto hears for us
+        self._others = 0  # listeners that we made way for
+        self._over = self._closed = False
+        self._pid = os.getpid()
+        self._end = allocate_lock()
+        self._end.acquire()
+        _state.session = self
+        profilers.install()
+        profilers.listen(self)
+        before_end.append(self.tell)
+        if profilers.running():
+            self._others = 1
+        self._start()
+        if wanted.seconds:
+            start_new_thread(self._stop_later, (wanted.seconds,))
+
+    @guarded
+    def _start(self) -> None:
+        if self._going or self._others or self._over or self._closed:
+            return
+        self._clock.sample()
+        self._kineto.start()
+        self._going = self.account.held = True
+        self.account.keep()
+
+    def _stop_later(self, seconds: float) -> None:
+        if not self._end.acquire(timeout=seconds):
+            self._enough(seconds)
+
+    @guarded
+    def _enough(self, seconds: float) -> None:
+        with self._lock:
+            if self._closed or self._over or self._pid != os.getpid():
+                return
+            self._over = True
+            if self._going:
+                self._kineto.hush()
+            line = f"torch's operators were heard for the first {seconds:g} s only; --torch-seconds sets how long"
+            self.account.warnings.append(line)
+            self.account.keep()
+
+    @guarded
+    def _harvest(self) -> None:
+        """What Kineto holds goes into the recording."""
+        if not self._going:
+            return
+        self._going = False
+        began = time.monotonic_ns()
+        try:
+            self._take(self._kineto.stop(), self._wanted.shapes, self._wanted.flops, None)
+        finally:
+            self.account.held = False
+            self.account.harvest_ns += time.monotonic_ns() - began
+            self.account.keep()
+
+    def _take(self, result: Any, shapes: bool, flops: bool, skip: Callable[[int, str, int], bool] | None) -> None:
+        events = result.events()
+        self._clock.sample()
+        if not events:
+            return
+        first, last = events[0].start_ns(), time.time_ns()
+        offsets = [self._clock.to_trace(one) - one for one in (first, last)]
+        error = abs(offsets[1] - offsets[0]) // 2 + max(self._clock.error_ns(one) for one in (first, last))
+        self.account.clock_error_ns = max(self.account.clock_error_ns, error)
+        device = self._kineto.device
+        steps = not self._counted()
+        conversion = Conversion(sum(offsets) // 2, device=device, shapes=shapes, flops=flops, skip=skip, steps=steps)
+        conversion.take(events)
+        self.account.operators += conversion.operators
+        self.account.on_devices += conversion.on_devices
+
+    def tell(self) -> None:
+        """A recording ends, perhaps one inside ours: what was heard so far is told."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
+                self._start()
+
+    def make_way(self) -> None:
+        """Somebody else listens; come_back() when they are done."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
+                self._others += 1
+
+    def come_back(self) -> None:
+        """They are done."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._others = max(0, self._others - 1)
+                self._start()
+
+    theirs_begins = make_way
+
+    def theirs_ended(self, result: Any) -> None:
+        """A profiler of the program is over: what it heard is in the trace too."""
+        if result is not None:
+            self._import(result)
+        if not profilers.running():
+            self.come_back()
+
+    @guarded
+    def _import(self, result: Any) -> None:
+        with self._lock:
+            if self._pid != os.getpid() or self._closed:
+                return
+            began = time.monotonic_ns()
+            told = profilers.told_spans()
+            self._take(_InOrder(result), True, True, told.are_ours if told is not None else None)
+            self.account.imported += 1
+            self.account.harvest_ns += time.monotonic_ns() - began
+            self.account.keep()
+
+    def close(self) -> None:
+        """Hear no more; what was heard is told."""
+        with self._lock:
+            if self._closed or self._pid != os.getpid():
+                return
+            self._harvest()
+            self._closed = True
+            if self._others:
+                line = "a torch profiler of the program ran when the recording ended: what it heard is not here"
+                self.account.warnings.append(line)
+                self.account.keep()
+            self._end.release()
+        before_end.remove(self.tell)
+        profilers.listen(None)
+        _state.session = None
+
+    def forget(self) -> None:
+        """In a forked child: the session is the parent's."""
+        self._lock = threading.RLock()
+
+
+class _InOrder:
+    """A result whose events come in the order of time."""
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def events(self) -> list[Any]:
+        return sorted(self._result.events(), key=lambda event: event.start_ns())
+
+
+class Kineto:
+    """The functions of torch that begin and end a session."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        import torch
+        from torch import autograd
+
+        self._torch: Any = autograd
+        self._hip = bool(torch.version.hip)
+        supported = autograd._supported_activities()  # noqa: SLF001 - torch.profiler's own way
+        self._activities = set(supported)
+        settings = torch._C._profiler._ExperimentalConfig(  # noqa: SLF001 - as above
+            enable_cuda_sync_events=True, profile_all_threads=True, expose_kineto_event_metadata=True
+        )
+        state = autograd.ProfilerState.KINETO
+        self._config = autograd.ProfilerConfig(
+            state, wanted.shapes, False, False, wanted.flops, False, settings, "eventide"
+        )
+
+    def start(self) -> None:
+        """Begin to hear all threads and devices."""
+        with without_kineto_s_lines():
+            self._torch._prepare_profiler(self._config, self._activities)  # noqa: SLF001 - as above
+            self._torch._enable_profiler(self._config, self._activities)  # noqa: SLF001 - as above
+
+    def stop(self) -> Any:
+        """End; what was heard."""
+        return self._torch._disable_profiler()  # noqa: SLF001 - as above
+
+    def hush(self) -> None:
+        """Hear no more, and keep what was heard: at no cost, where stop() holds the GIL for microseconds an event."""
+        with without_torch_s_warning():
+            self._torch._toggle_collection_dynamic(False, self._activities)  # noqa: SLF001 - as above
+
+    def device(self, kind: str) -> str:
+        """What torch calls a type of devices, as our traces do."""
+        import torch
+
+        if kind == "cuda" and self._hip:
+            return "hip"
+        return torch._C._get_privateuse1_backend_name() if kind == "privateuseone" else kind  # noqa: SLF001 - as above
+
+
+class _State:
+    """The session of this process, if there is one."""
+
+    session: Session | None = None
+
+
+_state = _State()
+
+
+def make_way() -> Callable[[], None]:
+    """Somebody else hears operators from now on, by other means; call the result when they are done."""
+    session = _state.session
+    if session is None:
+        return lambda: None
+    session.make_way()
+    return session.come_back
+
+
+def _after_fork() -> None:
+    if _state.session is not None:
+        _state.session.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
