@@ -41,9 +41,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
     schedule: Annotated[
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
-    torch: Annotated[
-        str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops, modules; or none.")
-    ] = "ops",
+    torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
     torch_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds of torch's operators, which it keeps in memory; 0: no limit.")
     ] = 60.0,

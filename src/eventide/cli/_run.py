@@ -73,7 +73,7 @@ def of_torch(given: str) -> tuple[str, ...]:
         return ()
     if wrong := [part for part in wanted if part not in CHOICES]:
         raise UsageValueError(f"--torch {wrong[0]} is nothing that torch tells; it tells {', '.join(CHOICES)}, or none")
-    return wanted if wanted == ("modules",) else tuple(dict.fromkeys(("ops", *wanted)))
+    return tuple(dict.fromkeys(("ops", *wanted)))
 
 
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a whole recording hears of torch: operators of all threads, device activity, steps, and modules if asked."""
+"""What a whole recording hears of torch: operators of all threads, device activity, and steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.adapters._on_import import when_imported
 from eventide.profiler._record import record_span
 from eventide.store import note
 
-CHOICES = ("ops", "shapes", "flops", "modules")
+CHOICES = ("ops", "shapes", "flops")
 _log = logging.getLogger("eventide.profiler")
 
 
@@ -33,16 +33,10 @@ class TorchRun:
                 from eventide.profiler._torch_steps import TorchSteps
 
                 self._parts.append(TorchSteps(self.reached))
-            if "modules" in self._wanted:
-                from eventide.profiler._arguments import Options
-                from eventide.profiler._torch_modules import TorchModules
+            from eventide.adapters._torch_kineto import Session, Wanted
 
-                self._parts.append(TorchModules(None, Options(with_modules=True)))
-            if "ops" in self._wanted:
-                from eventide.adapters._torch_kineto import Session, Wanted
-
-                wanted = Wanted("shapes" in self._wanted, "flops" in self._wanted, self._seconds)
-                self._parts.append(Session(wanted, lambda: self._step > self._first))
+            wanted = Wanted("shapes" in self._wanted, "flops" in self._wanted, self._seconds)
+            self._parts.append(Session(wanted, lambda: self._step > self._first))
         except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
             version = getattr(sys.modules.get("torch"), "__version__", "?")
             line = f"torch {version}: its operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
