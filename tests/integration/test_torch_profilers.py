@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
+import time
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import eventide as et
 from tests.integration.heard import Heard
+from tests.integration.processes import ROOT
+from tests.kineto_event import events_of
 
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
+from eventide.adapters import _torch_kineto as kineto  # noqa: E402 - only where torch is
+from eventide.adapters import _torch_profilers as profilers  # noqa: E402
 from eventide.adapters.torch import install, uninstall  # noqa: E402
+
+EVENT_SYNC = ROOT.parent / "shared" / "traces" / "nvidia_event_sync.json.gz"
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +141,41 @@ def test_a_profiler_of_the_program_that_never_ends_is_told():
     assert "aten::ones" in {event.name for event in prof.events()}
     (warning,) = heard.trace.metadata["warnings"]
     assert warning == "a torch profiler of the program ran when the recording ended: what it heard is not here"
+
+
+@pytest.mark.skipif(not EVENT_SYNC.exists(), reason="needs the folder of real traces, ../shared/traces")
+def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeypatch) -> None:
+    """The device is a file of a real one: torch's functions are not reached, all behind them is."""
+
+    class FromFile(kineto.Kineto):
+        def start(self) -> None:
+            self.began = time.time_ns()
+
+        def stop(self) -> Any:
+            rows = events_of(EVENT_SYNC, "CUDA")
+            shift = self.began - min(row.start_ns() for row in rows)
+            return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
+
+    monkeypatch.setattr(kineto, "Kineto", FromFile)
+    monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
+    with et.profile() as prof:
+        torch.ones(3)
+        until = time.time_ns() + 10_000_000  # the file is 3 ms long
+        while time.time_ns() < until:
+            pass
+    spans = prof.result.trace.spans.to_pylist()
+    assert [row["name"] for row in spans if row["category"] == "op"] == ["aten::ones"]  # once, and none of the file's
+    assert sum(row["category"] == "kernel" for row in spans) == 4
+    assert Counter(edge["kind"] for edge in prof.result.trace.edges.to_pylist())["launch"] == 5
+
+
+def test_only_spans_that_were_told_are_taken_for_ours() -> None:
+    told = profilers.Annotations(str)
+    before = time.time_ns()
+    assert told("mine") == "mine"
+    here = threading.get_native_id()
+    assert not told.are_ours(here, "mine", before - 1_000_000)
+    assert not told.are_ours(here + 1, "mine", time.time_ns())
+    assert not told.are_ours(here, "other", time.time_ns())
+    assert told.are_ours(here, "mine", time.time_ns())
+    assert not told.are_ours(here, "mine", time.time_ns())

@@ -27,7 +27,8 @@ _INSTANT = "cpu_instant_event"
 class Conversion:
     """Of one session. `offset` is what is added to Kineto's Unix time, `device` names a type such as "cuda".
 
-    `skip(thread, name, start)` is asked about what stands on threads; without `steps`, steps are annotations.
+    Without `operators`, only devices and the calls for them are taken; without `steps`, steps are annotations.
+    `skip(thread, name, start)` is asked about what stands on threads.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Conversion:
         offset: int,
         *,
         device: Callable[[str], str] = str,
+        operators: bool = True,
         shapes: bool = False,
         flops: bool = False,
         skip: Callable[[int, str, int], bool] | None = None,
@@ -45,7 +47,7 @@ class Conversion:
         self.on_devices = 0
         self._offset = offset
         self._device = device
-        self._shapes, self._flops = shapes, flops
+        self._operators, self._shapes, self._flops = operators, shapes, flops
         self._skip, self._steps = skip, steps
         self._pid = os.getpid() if pid is None else pid
         self._threads: dict[int, str] = {}
@@ -56,17 +58,21 @@ class Conversion:
     def take(self, events: Iterable[Any]) -> None:
         """Record them."""
         for number, event in enumerate(events, 1):
-            activity = event.activity_type()
-            if activity == "cpu_op":
-                self._operator(event)
-            elif activity == _INSTANT:
-                self._instant(event)
-            elif is_device(activity) or event.device_index() != self._pid:
-                self._on_device(event, activity)
-            else:
-                self._on_host(event, activity)
+            self._take_one(event, event.activity_type())
             if number % _FLUSH == 0:
                 _native.recorder_flush()
+
+    def _take_one(self, event: Any, activity: str) -> None:
+        if activity == "cpu_op":
+            if self._operators:
+                self._operator(event)
+        elif activity == _INSTANT:
+            if self._operators:
+                self._instant(event)
+        elif is_device(activity) or event.device_index() != self._pid:
+            self._on_device(event, activity)
+        elif self._operators or RUNTIMES.match(activity):
+            self._on_host(event, activity)
 
     def _operator(self, event: Any) -> None:
         name, start, thread = event.name(), event.start_ns(), event.device_resource_id()

@@ -13,7 +13,7 @@ import threading
 import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eventide.adapters import _torch_profilers as profilers
@@ -28,8 +28,9 @@ _log = logging.getLogger("eventide.adapters")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to hear."""
+    """What to hear. Without operators: what devices do, and the calls that made them do it."""
 
+    operators: bool = True
     shapes: bool = False
     flops: bool = False
     seconds: float = 0.0  # of hearing; 0: no limit
@@ -63,24 +64,22 @@ class Session:
         self._kineto = Kineto(wanted)
         self._clock = HostClock("CLOCK_REALTIME")
         self._going = False  # Kineto hears for us
-        self._others = 0  # listeners that we made way for
+        self._others = 0  # listeners of ours that hear operators by other means
         self._over = self._closed = False
         self._pid = os.getpid()
         self._end = allocate_lock()
         self._end.acquire()
-        _state.session = self
+        self._outer, _state.session = _state.session, self
         profilers.install()
         profilers.listen(self)
         before_end.append(self.tell)
-        if profilers.running():
-            self._others = 1
         self._start()
         if wanted.seconds:
             start_new_thread(self._stop_later, (wanted.seconds,))
 
     @guarded
     def _start(self) -> None:
-        if self._going or self._others or self._over or self._closed:
+        if self._going or self._others or self._over or self._closed or profilers.running():
             return
         self._clock.sample()
         self._kineto.start()
@@ -103,7 +102,6 @@ class Session:
             self.account.warnings.append(line)
             self.account.keep()
 
-    @guarded
     def _harvest(self) -> None:
         """What Kineto holds goes into the recording."""
         if not self._going:
@@ -111,13 +109,16 @@ class Session:
         self._going = False
         began = time.monotonic_ns()
         try:
-            self._take(self._kineto.stop(), self._wanted.shapes, self._wanted.flops, None)
+            self._take(self._kineto.stop(), self._wanted, None)
+        except Exception as error:  # noqa: BLE001  (never into the program)
+            _log.exception("torch's operators are lost, the program goes on")
+            self.account.warnings.append(f"torch's operators are lost: {type(error).__name__}: {error}")
         finally:
             self.account.held = False
             self.account.harvest_ns += time.monotonic_ns() - began
             self.account.keep()
 
-    def _take(self, result: Any, shapes: bool, flops: bool, skip: Callable[[int, str, int], bool] | None) -> None:
+    def _take(self, result: Any, wanted: Wanted, skip: Callable[[int, str, int], bool] | None) -> None:
         events = result.events()
         self._clock.sample()
         if not events:
@@ -126,9 +127,15 @@ class Session:
         offsets = [self._clock.to_trace(one) - one for one in (first, last)]
         error = abs(offsets[1] - offsets[0]) // 2 + max(self._clock.error_ns(one) for one in (first, last))
         self.account.clock_error_ns = max(self.account.clock_error_ns, error)
-        device = self._kineto.device
-        steps = not self._counted()
-        conversion = Conversion(sum(offsets) // 2, device=device, shapes=shapes, flops=flops, skip=skip, steps=steps)
+        conversion = Conversion(
+            sum(offsets) // 2,
+            device=self._kineto.device,
+            operators=wanted.operators,
+            shapes=wanted.shapes,
+            flops=wanted.flops,
+            steps=not self._counted(),
+            skip=skip,
+        )
         conversion.take(events)
         self.account.operators += conversion.operators
         self.account.on_devices += conversion.on_devices
@@ -154,23 +161,29 @@ class Session:
                 self._others = max(0, self._others - 1)
                 self._start()
 
-    theirs_begins = make_way
+    def theirs_begins(self) -> None:
+        """A profiler of the program wants Kineto for itself."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
 
     def theirs_ended(self, result: Any) -> None:
-        """A profiler of the program is over: what it heard is in the trace too."""
+        """It is over: what it heard is in the trace too."""
         if result is not None:
             self._import(result)
-        if not profilers.running():
-            self.come_back()
+        with self._lock:
+            if self._pid == os.getpid():
+                self._start()
 
     @guarded
     def _import(self, result: Any) -> None:
         with self._lock:
-            if self._pid != os.getpid() or self._closed:
+            if self._pid != os.getpid() or self._closed or self._others:
                 return
             began = time.monotonic_ns()
             told = profilers.told_spans()
-            self._take(_InOrder(result), True, True, told.are_ours if told is not None else None)
+            wanted = replace(self._wanted, shapes=True, flops=True)
+            self._take(_InOrder(result), wanted, told.are_ours if told is not None else None)
             self.account.imported += 1
             self.account.harvest_ns += time.monotonic_ns() - began
             self.account.keep()
@@ -182,14 +195,14 @@ class Session:
                 return
             self._harvest()
             self._closed = True
-            if self._others:
+            if profilers.running():
                 line = "a torch profiler of the program ran when the recording ended: what it heard is not here"
                 self.account.warnings.append(line)
                 self.account.keep()
             self._end.release()
         before_end.remove(self.tell)
-        profilers.listen(None)
-        _state.session = None
+        _state.session = self._outer
+        profilers.listen(self._outer)
 
     def forget(self) -> None:
         """In a forked child: the session is the parent's."""
@@ -216,7 +229,7 @@ class Kineto:
         self._torch: Any = autograd
         self._hip = bool(torch.version.hip)
         supported = autograd._supported_activities()  # noqa: SLF001 - torch.profiler's own way
-        self._activities = set(supported)
+        self._activities = set(supported) - (set() if wanted.operators else {autograd.ProfilerActivity.CPU})
         settings = torch._C._profiler._ExperimentalConfig(  # noqa: SLF001 - as above
             enable_cuda_sync_events=True, profile_all_threads=True, expose_kineto_event_metadata=True
         )
@@ -256,6 +269,13 @@ class _State:
 
 
 _state = _State()
+
+
+def hears_devices() -> bool:
+    """Has torch's profiler any device to hear, besides the host?"""
+    from torch import autograd
+
+    return bool(set(autograd._supported_activities()) - {autograd.ProfilerActivity.CPU})  # noqa: SLF001 - as above
 
 
 def make_way() -> Callable[[], None]:

@@ -8,6 +8,7 @@ so that it is not taken for the program's when its result is imported.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import defaultdict, deque
@@ -161,6 +162,15 @@ def _ends(result: Any) -> None:
             _annotate(on=False)
         if _state.listener is not None:
             _state.listener.theirs_ended(result)
+
+
+def _after_fork() -> None:
+    """In the child there is one thread, and what the others did is the parent's."""
+    _state.lock = threading.RLock()
+    _state.running &= {threading.get_ident()}
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _annotate(*, on: bool) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from eventide.adapters._torch_kineto import make_way
+from eventide.adapters._torch_kineto import Session, Wanted, hears_devices, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
 from eventide.profiler._torch_ops import OpsListener
@@ -21,6 +21,7 @@ class TorchWatch:
         self._options = options
         self._steps = TorchSteps(reached)
         self._ops: OpsListener | None = None
+        self._devices: Session | None = None
         self._come_back: Callable[[], None] = lambda: None
         self._modules: TorchModules | None = None
 
@@ -28,6 +29,7 @@ class TorchWatch:
         """Hear operators and modules."""
         if self._ops is None:
             self._come_back = make_way()  # `eventide run` hears them too: each is recorded once
+            self._devices = Session(Wanted(operators=False)) if hears_devices() else None
             self._ops = OpsListener(self._options)
             self._modules = TorchModules(self._module(), self._options)
             self._ops.start()
@@ -38,6 +40,8 @@ class TorchWatch:
         ops, self._ops = self._ops, None
         if ops is not None:
             ops.stop()
+            if self._devices is not None:
+                self._devices.close()
             self._come_back()
             if self._options.with_flops:
                 told |= {"flops": ops.flops, "flops_by_module": ops.flops_by_module}

@@ -35,7 +35,8 @@ class TorchRun:
                 self._parts.append(TorchSteps(self.reached))
             from eventide.adapters._torch_kineto import Session, Wanted
 
-            wanted = Wanted("shapes" in self._wanted, "flops" in self._wanted, self._seconds)
+            given = self._wanted
+            wanted = Wanted(shapes="shapes" in given, flops="flops" in given, seconds=self._seconds)
             self._parts.append(Session(wanted, lambda: self._step > self._first))
         except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
             version = getattr(sys.modules.get("torch"), "__version__", "?")
