@@ -44,7 +44,8 @@ def loop(torch: Any, number: int) -> float:
 
 def session(torch: Any, number: int) -> tuple[Round, Round]:
     """An operator in the loop, and what it costs to bring it into the trace."""
-    from eventide.adapters._torch_kineto import Session, Wanted
+    from eventide.adapters._torch_kineto import Wanted
+    from eventide.adapters._torch_session import Session
 
     def measure(harvest: bool) -> float:
         recorder = et.Recorder()

@@ -1,8 +1,8 @@
 """What does `eventide run` cost a torch training loop, whose operators take 50 us and more, while it runs?
 
-A round is a process of its own: the step of a small transformer's training that nine of ten took longer than. Alone it
-is compared with `eventide run` as it comes, sampled stacks and all; under torch.profiler, which has none, with `--sample
-0`. What torch held is harvested when the program ends: that is told below the table, and no part of the loop.
+A round is a process of its own, and its figure the step that nine of ten took longer than. The loop alone is compared
+with `eventide run` as it comes, sampled stacks and all; the loop under torch.profiler, which has none, with it and
+`--sample 0`. What torch held is harvested when the program ends: told below the table, and no part of the loop.
 """
 
 from __future__ import annotations

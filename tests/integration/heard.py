@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import eventide as et
-from eventide.adapters import _torch_kineto as kineto
+from eventide.adapters._torch_kineto import Wanted
+from eventide.adapters._torch_session import Session
 
 
 class Heard:
@@ -13,11 +14,11 @@ class Heard:
 
     def __init__(self, **wanted: Any) -> None:
         self.recorder = et.Recorder()
-        self._wanted = kineto.Wanted(**wanted)
+        self._wanted = Wanted(**wanted)
 
     def __enter__(self) -> Self:
         self.recorder.start()
-        self.session = kineto.Session(self._wanted)
+        self.session = Session(self._wanted)
         return self
 
     def __exit__(self, *_: object) -> None:

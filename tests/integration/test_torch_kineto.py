@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
 from eventide.adapters.torch import install, uninstall  # noqa: E402
+from eventide.profiler._torch_run import TorchRun  # noqa: E402
 
 
 @pytest.fixture
@@ -132,22 +134,42 @@ def test_it_is_closed_on_another_thread_than_it_was_opened_on(adapter):
 
 
 def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(adapter, capfd):
-    with Heard() as heard:
+    with Heard(seconds=1e6) as heard:
         torch.ones(1)
-        heard.session._enough(0.25)  # what the clock does
+        heard.session.enough()  # what the clock does
         torch.empty(7)
     assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_"]
     (warning,) = heard.trace.metadata["warnings"]
-    assert warning == "torch's operators were heard for the first 0.25 s only; --torch-seconds sets how long"
+    assert warning == (
+        "torch's operators were heard for a time only, 1e+06 s from its import, and 1e+06 s from the first step of an "
+        "optimizer; --torch-seconds sets how long"
+    )
     assert capfd.readouterr().err == ""
 
 
 def test_the_limit_comes_by_itself(adapter):
     with Heard(seconds=1e-3) as heard:
         deadline = time.monotonic() + TIMEOUT
-        while not heard.session.account.warnings and time.monotonic() < deadline:
+        while not heard.session.account.limit_s and time.monotonic() < deadline:
             torch.ones(1)
-    assert "heard for the first 0.001 s only" in heard.trace.metadata["warnings"][0]
+    assert "heard for a time only, 0.001 s" in heard.trace.metadata["warnings"][0]
+
+
+def test_the_first_step_of_an_optimizer_begins_the_time_anew(adapter):
+    net = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with et.Recorder() as recorder:
+        run = TorchRun(("ops",), 1e6)
+        torch.zeros(7)
+        run._session.enough()  # what the clock does
+        torch.ones(7)
+        for _ in range(2):
+            net(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+        run.close()
+    names = Counter(row["name"] for row in recorder.trace.spans.to_pylist())
+    assert (names["aten::zeros"], names["aten::ones"], names["aten::linear"]) == (1, 1, 1)  # of the second step
+    assert (names["ProfilerStep#0"], names["ProfilerStep#1"]) == (1, 1)
 
 
 def test_a_forked_child_goes_its_own_way(adapter):
@@ -186,8 +208,6 @@ def test_torch_is_as_it_was_after_uninstall():
 
 
 def test_a_torch_without_these_functions_is_one_line(adapter, monkeypatch, caplog):
-    from eventide.profiler._torch_run import TorchRun
-
     monkeypatch.delattr(torch._C._profiler, "_ExperimentalConfig")
     with et.Recorder() as recorder:
         run = TorchRun(("ops",), 0.0)

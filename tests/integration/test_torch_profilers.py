@@ -20,8 +20,9 @@ from tests.kineto_event import events_of
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters import _torch_kineto as kineto  # noqa: E402 - only where torch is
-from eventide.adapters import _torch_profilers as profilers  # noqa: E402
+from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
+from eventide.adapters import _torch_session  # noqa: E402
+from eventide.adapters._torch_kineto import Kineto  # noqa: E402
 from eventide.adapters.torch import install, uninstall  # noqa: E402
 
 EVENT_SYNC = ROOT.parent / "shared" / "traces" / "nvidia_event_sync.json.gz"
@@ -147,7 +148,7 @@ def test_a_profiler_of_the_program_that_never_ends_is_told():
 def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeypatch) -> None:
     """The device is a file of a real one: torch's functions are not reached, all behind them is."""
 
-    class FromFile(kineto.Kineto):
+    class FromFile(Kineto):
         def start(self) -> None:
             self.began = time.time_ns()
 
@@ -156,7 +157,7 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
             shift = self.began - min(row.start_ns() for row in rows)
             return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
 
-    monkeypatch.setattr(kineto, "Kineto", FromFile)
+    monkeypatch.setattr(_torch_session, "Kineto", FromFile)
     monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
     with et.profile() as prof:
         torch.ones(3)

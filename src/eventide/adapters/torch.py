@@ -5,7 +5,7 @@ uninstall()          torch is as it was
 mirror_gpu_trace()   torch's own hooks of CUDA and XPU streams, events and memory feed ours
 
 While a profiler of the program's own runs, our spans are told to it too (_torch_profilers). Operators and device
-activity come from a session of ours at torch's profiler (_torch_kineto), which ``eventide run`` opens; modules, memory
+activity come from a session of ours at torch's profiler (_torch_session), which ``eventide run`` opens; modules, memory
 and FLOPs are ``eventide.profiler``'s. While a sanitizer is on, what torch's operators touch inside of work on Eventide
 streams is told to it, installed or not (_torch_accesses).
 """

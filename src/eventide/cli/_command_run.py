@@ -43,8 +43,8 @@ def run(  # noqa: PLR0917 - typer makes options of them
     ] = "",
     torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
     torch_seconds: Annotated[
-        float, typer.Option(min=0, help="Seconds of torch's operators, which it keeps in memory; 0: no limit.")
-    ] = 60.0,
+        float, typer.Option(min=0, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
+    ] = 20.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
 ) -> int:

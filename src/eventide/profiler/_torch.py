@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from eventide.adapters._torch_kineto import Session, Wanted, hears_devices, make_way
+from eventide.adapters._torch_kineto import Wanted, hears_devices
+from eventide.adapters._torch_session import Session, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
 from eventide.profiler._torch_ops import OpsListener

@@ -23,6 +23,7 @@ class TorchRun:
         self._first = self._step = step
         self._counts = steps
         self._parts: list[Any] = []
+        self._session: Any = None
         self._since = 0
         self._hook = when_imported("torch", self._open)
 
@@ -33,11 +34,13 @@ class TorchRun:
                 from eventide.profiler._torch_steps import TorchSteps
 
                 self._parts.append(TorchSteps(self.reached))
-            from eventide.adapters._torch_kineto import Session, Wanted
+            from eventide.adapters._torch_kineto import Wanted
+            from eventide.adapters._torch_session import Session
 
             given = self._wanted
             wanted = Wanted(shapes="shapes" in given, flops="flops" in given, seconds=self._seconds)
-            self._parts.append(Session(wanted, lambda: self._step > self._first))
+            self._session = Session(wanted, lambda: self._step > self._first)
+            self._parts.append(self._session)
         except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
             version = getattr(sys.modules.get("torch"), "__version__", "?")
             line = f"torch {version}: its operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
@@ -47,6 +50,8 @@ class TorchRun:
     def reached(self, number: int) -> None:
         """So many steps are over."""
         if number > self._step:
+            if self._session is not None and self._step == self._first:
+                self._session.again()
             now = _native.now_ns()
             record_span(f"ProfilerStep#{number - 1}", "step", self._since, now, {"step": number - 1}, work=number - 1)
             self._step, self._since = number, now

@@ -5,7 +5,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 
-class Net(nn.Module):
+class Net(nn.Module):  # type: ignore[misc]  # torch has no types here
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(50, 32)
