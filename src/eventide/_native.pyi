@@ -724,6 +724,11 @@ class span:
 
 def set_span_helpers(decorate: object, describe: object) -> None: ...
 
+def set_span_annotator(make: object | None) -> None:
+    """
+    make(name), a context manager, is entered and left with every span from now on; None: no more.
+    """
+
 def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str) -> None: ...
 
 def recorder_stop() -> tuple[str, str]:
