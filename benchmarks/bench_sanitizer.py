@@ -138,8 +138,8 @@ def rows(options: Options) -> Iterator[Row]:
         yield compare(
             f"the same with a stack of {FRAMES} frames", against, ours(True, number), theirs(True), options, bar=1 / 30
         )
-        # Flat or logarithmic: less than the number has more digits (2, 16 and 128 are 1, 4 and 7 binary digits; 10, 10^3
-        # and 10^5 allocations are 1, 3 and 5 decimal ones, and leave the caches on the way).
+        # Flat or logarithmic: less than the number has more digits (2, 16 and 128 streams are 1, 4 and 7 binary ones;
+        # 10, 10^3 and 10^5 allocations 1, 3 and 5 decimal ones, and leave the caches on the way).
         few = grown(2, 1000, number)
         for streams, bar in ((16, 2.0), (128, 3.0)):
             what = f"work, wait and record on {streams} streams"
