@@ -221,6 +221,32 @@ TEST(names_that_nobody_needs_are_forgotten) {
     CHECK(e.findings()[0].first.name == "a work with a name of its own, number " + std::to_string(many / 10 - 1));
 }
 
+TEST(a_free_that_is_held_up_belongs_to_the_old_owner) {
+    Engine e({.numbered = true});  // told as it runs; the numbers say in which order it was submitted
+    e.allocate({.work = 1}, x.address, x.bytes, 1);
+    write(e, 1, {x}, {.work = 2});
+    e.mark_thread(3, 0);
+    e.allocate({.work = 4}, x.address, x.bytes, 1);
+    write(e, 1, {x}, {.work = 5});
+    e.signal({.work = 6}, 100, 1);
+    e.wait_signal({.work = 7}, 100, 2);
+    e.free({.work = 3, .past = 3}, x.address, 2);  // behind the wait, so all that stream 1 did is over
+    e.finish({}, true);
+    CHECK(kinds(e) == std::vector<Kind>{Kind::leak});
+    CHECK(e.findings()[0].second.work == 4);  // the new owner was not freed
+    CHECK(e.over_at(7).size() == 1 && e.over_at(7)[0].count == 3);
+}
+
+TEST(work_that_is_never_seen_costs_a_range_no_more_than_a_few_entries) {
+    Engine e;
+    e.submit({.work = 1}, 2, none, none, false);
+    const size_t before = resident();
+    for (uint64_t i = 2; i < uint64_t(many) / 10; ++i) write(e, 1, {x}, {.work = i});
+    CHECK(e.findings().empty() && resident() < before + slack);
+    e.work_access({.work = 1}, 2, all_x, none);
+    CHECK(kinds(e) == std::vector<Kind>{Kind::race});
+}
+
 TEST(memory_is_bounded_by_what_lives_not_by_the_length_of_the_program) {
     Engine e({.max_freed = 4096});
     const std::vector<Range> inputs{{0x9000, 4096}};

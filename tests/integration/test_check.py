@@ -159,10 +159,17 @@ def test_programs_that_the_program_starts_are_checked_too(program):
         (("notes.txt",), "no trace format starts with b'notes'"),
         (("notes.txt", "x"), "notes.txt is no Python script, so it takes no arguments; got x"),
         (("--suppress", "no.toml", "overlap.py"), "suppressions cannot be read from no.toml"),
+        (("cut.json",), "cut.json is a program that is not JSON: Expecting value: line 1 column 10"),
+        (("steps.json",), 'steps.json is a list of steps; a program has them under "ops"'),
+        (("other.json",), 'other.json is neither a program (it has no "ops") nor a trace'),
+        (("other.json", "--json"), "Options come first: eventide check --json other.json"),
     ],
 )
 def test_misuse_is_2_with_the_remedy(program, arguments, message):
     (program.parent / "notes.txt").write_text("notes")
+    (program.parent / "cut.json").write_text('{"ops": [')
+    (program.parent / "steps.json").write_text('[{"op": "work", "stream": 1}]')
+    (program.parent / "other.json").write_text('{"name": "a"}')
     done = check(*arguments, cwd=program.parent)
     assert done.returncode == 2
     assert message in done.stderr

@@ -97,6 +97,22 @@ def random_collectives(seed: int) -> Program:
     return program if draw.blocks is None else program | {"default_stream_blocks": draw.blocks}
 
 
+def random_held_up(seed: int) -> Program:
+    """At most 10 steps, with memory that changes owners while semaphores and collectives hold queues up."""
+    draw = _Draw(seed)
+    r = draw.r
+    draw.kinds = ["work"] * 6 + ["record", "wait"] * 2 + ["host"]
+    draw.kinds += ["allocate"] * 2 + ["free"] * 3 + ["reuse"] * 5 + ["record_stream"] * 2
+    draw.kinds += ["wait_value", "signal_value"] * r.choice([2, 3]) + r.choice([[], ["collective"] * 3])
+    draw.kinds += r.choice([[], ["synchronize_event", "synchronize_stream", "synchronize_device"]])
+    draw.kinds += ["host_signal", "host_wait"] if len(draw.threads) > 1 else []
+    ops = [draw.step() for _ in range(r.randint(5, 10))]
+    if r.random() < 0.6:
+        ops[0] = {"op": "allocate", "buffer": "x", "stream": r.choice(draw.streams)}
+    program: Program = {"ops": legal(ops)}
+    return program if draw.blocks is None else program | {"default_stream_blocks": draw.blocks}
+
+
 def legal(ops: list[Op]) -> list[Op]:
     """Without steps that the format forbids: a second allocation, a reuse of what lives, a use before allocation."""
     state: dict[str, str] = {}

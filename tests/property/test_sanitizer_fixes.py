@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eventide.sanitizer import Finding, check_program_findings
-from tests.property.stream_programs import Program, random_program
+from tests.property.stream_programs import Program, random_held_up, random_program
 from tests.reference.apply_fix import applied, identity, marked
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
@@ -52,8 +52,7 @@ def test_the_advice_helps_in_every_known_program(program: Program) -> None:
 
 
 def test_the_advice_helps_in_random_programs() -> None:
-    for seed in range(400):
-        program = random_program(seed)
+    for program in (draw(seed) for draw in (random_program, random_held_up) for seed in range(400)):
         follow_each(program)
         if "deadlock" not in {f.kind for f in findings(program)}:
             follow_all(program)

@@ -11,7 +11,7 @@ import pytest
 
 from eventide.sanitizer import check_program_findings
 from eventide.sanitizer._check import VERDICTS
-from tests.property.stream_programs import Program, random_collectives, random_program, smaller
+from tests.property.stream_programs import Program, random_collectives, random_held_up, random_program, smaller
 from tests.reference import sanitizer_oracle
 
 # The same 500 in every `make test`; `make sanitizer-nightly` takes 20,000 others.
@@ -54,3 +54,9 @@ def test_the_verdicts_are_those_of_all_timings() -> None:
 def test_the_verdicts_of_collectives_are_those_of_all_timings() -> None:
     seen = compare(random_collectives)
     assert min(seen[word] for word in ("ok", "deadlock", "race", "redundant-wait")) > PROGRAMS // 50, seen
+
+
+@pytest.mark.timeout(PROGRAMS)
+def test_the_verdicts_of_memory_in_queues_that_are_held_up_are_those_of_all_timings() -> None:
+    seen = compare(random_held_up)
+    assert min(seen[word] for word in ("ok", "deadlock", "use-after-free", "redundant-wait")) > PROGRAMS // 50, seen

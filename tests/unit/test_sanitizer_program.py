@@ -26,7 +26,7 @@ X = {"buffer": "x", "from": 0, "to": 64}
             "an access is a dict with 'buffer', 'from'",
         ),
         ({"ops": [{"op": "work", "stream": 1, "reads": "x"}]}, "'reads' is a list of"),
-        ({"ops": [{"op": "host", "reads": [X | {"from": 65}]}]}, "bytes 65 to 64 of 'x': 0 <= from <= to must hold"),
+        ({"ops": [{"op": "host", "reads": [X | {"from": 65}]}]}, "bytes 65 to 64 of 'x': 0 <= from <= to < 1099"),
         ({"ops": [{"op": "exit"}, {"op": "exit"}]}, "comes after the exit in step 1"),
         ({"ops": [{"op": "allocate", "buffer": "x"}] * 2}, r"step 2 \(allocate\) allocates 'x', which was not freed"),
         ({"ops": [{"op": "host", "reads": [X]}, {"op": "allocate", "buffer": "x"}]}, "which step 1 has used already"),

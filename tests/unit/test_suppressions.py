@@ -80,6 +80,7 @@ def test_they_are_read_from_a_file_of_their_own(tmp_path):
         ('[[suppress]]\nkind = "race"\n', "needs a reason.*known.toml, suppress 1"),
         ('[[suppress]]\nkinds = "race"\nreason = "r"\n', "a suppression has no 'kinds'; it has fingerprint, kind"),
         ("[[suppress]]\nkind = 5\nreason = 'r'\n", "kind of a suppression is text, not int"),
+        ("suppress = 3\n", r"known\.toml: suppress is a list of tables, \[\[suppress\]\], not 3"),
         ("[[ignore]]\n", "has no setting 'ignore' for the sanitizer; it has suppress"),
     ],
 )
@@ -87,6 +88,13 @@ def test_a_file_with_a_mistake_says_where(tmp_path, text, message):
     path = tmp_path / "known.toml"
     path.write_text(text)
     with pytest.raises(et.UsageError, match=message):
+        load_suppressions(path)
+
+
+def test_a_project_file_with_something_else_in_our_place_says_where(tmp_path):
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool]\neventide = 3\n")
+    with pytest.raises(et.UsageError, match=r"pyproject\.toml: tool\.eventide is a table, not 3"):
         load_suppressions(path)
 
 

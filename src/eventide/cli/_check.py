@@ -79,15 +79,23 @@ def _program_in(path: Path) -> dict[str, Any] | None:
     """The program, if the file holds one: JSON with "ops"."""
     if path.suffix != ".json" or path.stat().st_size > 1 << 24:
         return None
+    text = path.read_text("utf-8", "replace")
     try:
-        document = json.loads(path.read_text("utf-8"))
-    except (ValueError, UnicodeDecodeError):
+        document = json.loads(text)
+    except ValueError as error:
+        if '"ops"' in text and '"traceEvents"' not in text:
+            raise UsageValueError(f"{path} is a program that is not JSON: {error}") from error
         return None  # a trace whose end is missing, perhaps
-    if isinstance(document, list) and any(isinstance(one, dict) and "ops" in one for one in document):
+    members = [one for one in document if isinstance(one, dict)] if isinstance(document, list) else []
+    if any("ops" in one for one in members):
         raise UsageValueError(
-            f"{path} is a list of {len(document)} programs; give eventide check a file with one of them, "
+            f"{path} is a list of {len(members)} programs; give eventide check a file with one of them, "
             "or each to eventide.sanitizer.check_program"
         )
+    if any("op" in one for one in members):
+        raise UsageValueError(f'{path} is a list of steps; a program has them under "ops": {{"ops": [...]}}')
+    if isinstance(document, dict) and not document.keys() & {"ops", "steps", "traceEvents"}:
+        raise UsageValueError(f'{path} is neither a program (it has no "ops") nor a trace (it has no "traceEvents")')
     return document if isinstance(document, dict) and ("ops" in document or "steps" in document) else None
 
 

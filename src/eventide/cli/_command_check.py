@@ -46,7 +46,10 @@ def check(  # noqa: PLR0917 - typer makes options of them
     if module or (Path(command[0]).is_file() and Path(command[0]).suffix in {".py", ".pyw", ""}):
         checked = _check.check_script(command, options)
     elif len(command) > 1:
-        raise UsageValueError(f"{command[0]} is no Python script, so it takes no arguments; got {command[1]}")
+        raise UsageValueError(
+            f"{command[0]} is no Python script, so it takes no arguments; got {command[1]}. "
+            f"Options come first: eventide check --json {command[0]}"
+        )
     else:
         checked = _check.check_file(Path(command[0]), options)
     if sarif is not None:

@@ -68,4 +68,5 @@ def _deadlocks(queues: Queues) -> list[Finding]:
 def _side(step: Step, agent: Agent) -> Access:
     stream: Any = step.stream if agent[0] == "stream" else None
     what = "wait" if agent[0] == "stream" else "synchronize"
-    return Access(what, work=step.number, name=step.name or f"step {step.number}", stream=stream, thread=step.thread)
+    name = step.name if step.name and step.op != "collective" else f"step {step.number}"  # a collective's is no label
+    return Access(what, work=step.number, name=name, stream=stream, thread=step.thread, stack_id=step.number)

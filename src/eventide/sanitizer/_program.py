@@ -246,7 +246,7 @@ class _Reader:
             low, high = (_integer(where, side, access[side]) for side in ("from", "to"))
             if not 0 <= low <= high < REGION:
                 raise UsageValueError(
-                    f"{where}: bytes {low} to {high} of {access['buffer']!r}: 0 <= from <= to must hold"
+                    f"{where}: bytes {low} to {high} of {access['buffer']!r}: 0 <= from <= to < {REGION} must hold"
                 )
             base = self._address(str(_label(where, "buffer", access["buffer"])), step.number)
             self._grow(base, high)

@@ -176,7 +176,7 @@ class Queues:
         """Why a stuck agent does not move, and which agents could change that; for the report of a deadlock."""
         step = self.stuck[agent]
         if agent[0] == "stream" and step.number not in self._submitted:
-            return [(f"step {step.number} is not submitted yet", [("thread", step.thread)])]
+            return [(f"thread {step.thread} to submit it", [("thread", step.thread)])]
         out: list[tuple[str, list[Agent]]] = []
         by_number = {s.number: s for s in self.program.steps}
         for number in self.needs[step.number]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from eventide.sanitizer import _words
 from eventide.sanitizer._finding import KINDS, Access, Finding
@@ -92,7 +93,7 @@ def _stack(access: Access, names: _words.StreamNames) -> dict[str, Any]:
 def _uri(file: str) -> str:
     """Relative to here, so that it fits the checkout; else the whole path as a URI."""
     path = Path(file)
-    if not path.is_absolute():
-        return path.as_posix()
     here = Path.cwd()
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_uri()
+    if path.is_absolute() and path.is_relative_to(here):
+        path = path.relative_to(here)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -103,12 +103,19 @@ def from_file(path: Path) -> tuple[Suppression, ...]:
         raise UsageValueError(f"suppressions cannot be read from {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageValueError(f"{path} is not TOML: {error}") from error
-    if path.name == "pyproject.toml":
-        document = document.get("tool", {}).get("eventide", {}).get("sanitizer", {})
+    heading = ""
+    for name in ("tool", "eventide", "sanitizer") if path.name == "pyproject.toml" else ():
+        heading = f"{heading}.{name}".lstrip(".")
+        document = document.get(name, {})
+        if not isinstance(document, Mapping):
+            raise UsageValueError(f"{path}: {heading} is a table, not {document!r}")
     unknown = sorted(set(document) - {"suppress"})
     if unknown:
         raise UsageValueError(f"{path} has no setting {unknown[0]!r} for the sanitizer; it has suppress")
-    return tuple(_one(item, f"{path}, suppress {i + 1}") for i, item in enumerate(document.get("suppress", ())))
+    rules = document.get("suppress", [])
+    if not isinstance(rules, list):
+        raise UsageValueError(f"{path}: suppress is a list of tables, [[suppress]], not {rules!r}")
+    return tuple(_one(item, f"{path}, suppress {i + 1}") for i, item in enumerate(rules))
 
 
 def _one(item: object, source: str) -> Suppression:

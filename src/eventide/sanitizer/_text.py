@@ -55,6 +55,8 @@ def _title(finding: Finding) -> str:
 def _side(label: str, access: Access, names: _words.StreamNames) -> Iterator[list[Piece]]:
     yield [("dim", f"   {label:7} "), ("", _words.act(access, names))]
     frame = _words.place(access)
+    if frame is None and access.stack_id:
+        return  # a step of a program: its name says which
     if frame is None:
         yield [("dim", "           at a place that is not known: stacks were off")]
         return

@@ -14,7 +14,6 @@ _FRAMEWORKS = ("-packages/pyopencl/", "-packages/torch/")
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _EXPLAINED = {
     "race": "{second} that {first_who} {first_verb}; nothing orders the two",
-    "use-after-free": "{second} after its memory was freed",
     "missing-record-stream": "memory is freed while {first}: nobody told the allocator that this stream uses it",
     "wait-on-unrecorded": "a wait for an event that was never recorded does nothing",
     "redundant-wait": "this wait changes no order: what it waits for is over anyway",
@@ -58,9 +57,7 @@ def who(access: Access, names: StreamNames) -> str:
         return f"{name} on {stream_text(access.stream, names)}"
     if access.what == "host":
         return f"the host (thread {access.thread})"
-    thing = {"free": "the free", "allocation": "the allocation", "event": "the event"}.get(
-        access.what, f"the {access.what}"
-    )
+    thing = f"the {access.what} '{access.name}'" if access.name else f"the {access.what}"
     return f"{thing} on {stream_text(access.stream, names)}" if access.stream is not None else thing
 
 
@@ -77,7 +74,8 @@ def headline(finding: Finding, names: StreamNames) -> str:
     if finding.kind == "deadlock":
         return finding.text or "these wait for each other for ever"
     first = finding.first or finding.second
-    text = _EXPLAINED[finding.kind].format(
+    text = _lifetime(first, finding.second) if finding.kind == "use-after-free" else _EXPLAINED[finding.kind]
+    text = text.format(
         first=act(first, names),
         first_who=who(first, names),
         first_verb="writes" if first.write else "reads",
@@ -89,6 +87,15 @@ def headline(finding: Finding, names: StreamNames) -> str:
         what = "event" if finding.second.what == "event" else f"{finding.second.nbytes:,} bytes"
         text = f"{what} {text}"
     return text
+
+
+def _lifetime(first: Access, second: Access) -> str:
+    """Used after the free, freed twice, freed too early, or taken by a new owner too early."""
+    if first.what == "free":
+        return "memory is freed twice" if second.what == "free" else "{second} after its memory was freed"
+    if second.what == "free":
+        return "memory is freed while {first}; nothing orders the two"
+    return "{second} of memory whose owner before is not done with it: {first}"
 
 
 def memory(finding: Finding) -> str:
