@@ -19,8 +19,9 @@ class Builder:
     def thread(self, tid: int = 1, pid: int = 1) -> int:
         return self._track(("thread", pid, tid), kind="thread", name=f"thread {tid}", pid=pid, tid=tid)
 
-    def stream(self, number: int = 7, device: str = "cuda:0", rank: int | None = None) -> int:
-        return self._track(("stream", device, number, rank), kind="stream", device=device, stream=number, rank=rank)
+    def stream(self, number: int = 7, device: str = "cuda:0", rank: int | None = None, name: str | None = None) -> int:
+        row = {"device": device, "stream": number, "rank": rank, "name": name}
+        return self._track(("stream", device, number, rank), kind="stream", **row)
 
     def _track(self, key: Any, **row: Any) -> int:
         if key not in self._ids:

@@ -51,6 +51,9 @@ void bind_recorder(nb::module_& m) {
         [](nb::object decorate, nb::object describe) { set_span_helpers(decorate.ptr(), describe.ptr()); },
         nb::arg("decorate"), nb::arg("describe"));
     m.def(
+        "set_span_annotator", [](nb::object make) { set_span_annotator(make.ptr()); }, nb::arg("make").none(),
+        "make(name), a context manager, is entered and left with every span from now on; None: no more.");
+    m.def(
         "recorder_start",
         [](const std::string& path, uint64_t buffer, bool ring, bool durable, bool stacks, const std::string& about) {
             nb::gil_scoped_release release;

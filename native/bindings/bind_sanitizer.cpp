@@ -1,11 +1,13 @@
 // Sanitizer: the engine for Python; programs and stored traces are walked with it. Live, the hooks feed it natively.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -70,6 +72,12 @@ void bind_work(nb::class_<Engine>& c) {
             },
             "reads"_a, "writes"_a, AT_ARGUMENTS)
         .def(
+            "work_access",
+            [](Engine& e, uint64_t stream, nb::handle reads, nb::handle writes, AT_PARAMETERS) {
+                e.work_access(AT, stream, Ranges(reads), Ranges(writes));
+            },
+            "stream"_a, "reads"_a, "writes"_a, AT_ARGUMENTS)
+        .def(
             "allocate",
             [](Engine& e, uint64_t address, uint64_t bytes, uint64_t stream, AT_PARAMETERS) {
                 e.allocate(AT, address, bytes, stream);
@@ -87,14 +95,7 @@ void bind_work(nb::class_<Engine>& c) {
             "address"_a, "stream"_a, AT_ARGUMENTS);
 }
 
-using Counts = std::vector<std::pair<uint64_t, uint64_t>>;  // id and how many
-
-std::vector<Engine::Known> known_of(const Counts& streams, const Counts& threads) {
-    std::vector<Engine::Known> known;
-    for (const auto& [id, count] : streams) known.push_back({false, id, count});
-    for (const auto& [id, count] : threads) known.push_back({true, id, count});
-    return known;
-}
+using Counts = std::map<std::pair<bool, uint64_t>, uint64_t>;  // how many of each (is a thread, id)
 
 void bind_order(nb::class_<Engine>& c) {
     c.def("create_stream", &Engine::create_stream, "stream"_a, "device"_a = 0, "behind"_a = no_stream)
@@ -126,25 +127,33 @@ void bind_order(nb::class_<Engine>& c) {
             "token"_a, "stream"_a, AT_ARGUMENTS)
         .def(
             "collective",
-            [](Engine& e, const std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>& ranks) {
+            [](Engine& e, const std::vector<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>>& ranks) {
                 std::vector<Engine::Arrival> all;
-                for (const auto& [stream, thread, past] : ranks)
-                    all.push_back({{.thread = thread, .past = past}, stream});
+                for (const auto& [stream, thread, work, past] : ranks)
+                    all.push_back({{.thread = thread, .work = work, .past = past}, stream});
                 e.collective(all);
             },
-            "ranks"_a, "Of each: stream, thread, past.")
+            "ranks"_a, "Of each: stream, thread, work, past.")
         .def(
             "wait_known",
-            [](Engine& e, uint64_t stream, const Counts& streams, const Counts& threads, AT_PARAMETERS) {
-                e.wait_known(AT, known_of(streams, threads), stream);
+            [](Engine& e, uint64_t stream, const Counts& known, AT_PARAMETERS) {
+                std::vector<Engine::Known> all;
+                for (const auto& [agent, count] : known) all.push_back({agent.first, agent.second, count});
+                e.wait_known(AT, all, stream);
             },
-            "stream"_a, "streams"_a, "threads"_a, AT_ARGUMENTS)
+            "stream"_a, "known"_a, AT_ARGUMENTS)
         .def(
-            "synchronize_known",
-            [](Engine& e, const Counts& streams, const Counts& threads, AT_PARAMETERS) {
-                e.synchronize_known(AT, known_of(streams, threads));
+            "synchronize_numbered",
+            [](Engine& e, const std::vector<uint64_t>& works, AT_PARAMETERS) { e.synchronize_numbered(AT, works); },
+            "works"_a, AT_ARGUMENTS)
+        .def(
+            "over_at",
+            [](const Engine& e, uint64_t work) {
+                Counts out;
+                for (const Engine::Known& k : e.over_at(work)) out[{k.thread, k.id}] = k.count;
+                return out;
             },
-            "streams"_a, "threads"_a, AT_ARGUMENTS);
+            "work"_a, "How many are over of each (is a thread, id).");
 }
 
 void bind_host(nb::class_<Engine>& c) {
@@ -192,8 +201,10 @@ void bind_sanitizer(nb::module_& m) {
     nb::class_<Engine> c(m, "Sanitizer", "The sanitizer's engine; see native/core/sanitizer.hpp.");
     c.def(
         "__init__",
-        [](Engine* e, bool predict, size_t max_freed) { new (e) Engine({.predict = predict, .max_freed = max_freed}); },
-        nb::kw_only(), "predict"_a = false, "max_freed"_a = Options{}.max_freed);
+        [](Engine* e, bool predict, size_t max_freed, bool numbered) {
+            new (e) Engine({.predict = predict, .max_freed = max_freed, .numbered = numbered});
+        },
+        nb::kw_only(), "predict"_a = false, "max_freed"_a = Options{}.max_freed, "numbered"_a = false);
     bind_work(c);
     bind_order(c);
     bind_host(c);

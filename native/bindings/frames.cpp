@@ -5,7 +5,9 @@
 
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
 #define EVENTIDE_FRAME_INTERNALS 1
+#include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#include <opcode.h>
 #endif
 
 #include <string>
@@ -44,6 +46,21 @@ stacks::Frame resolve(const stacks::RawFrame& raw) {
 }
 
 #ifdef EVENTIDE_FRAME_INTERNALS
+// 3.11 makes a call in two instructions, PRECALL and CALL, and once it is warm in the first alone: one call, one place.
+stacks::RawFrame settle(const stacks::RawFrame& raw) {
+    constexpr int precall_bytes = 2 * (1 + INLINE_CACHE_ENTRIES_PRECALL);
+    auto* code = static_cast<PyCodeObject*>(const_cast<void*>(raw.code));
+    PyObject* cold = PyCode_GetCode(code);  // the instructions as they were compiled
+    if (!cold) {
+        PyErr_Clear();
+        return raw;
+    }
+    const auto* instructions = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(cold));
+    const bool in_precall = raw.instruction >= 0 && instructions[raw.instruction] == PRECALL;
+    Py_DECREF(cold);
+    return {raw.code, in_precall ? raw.instruction + precall_bytes : raw.instruction};
+}
+
 uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
     for (_PyInterpreterFrame* f = thread->cframe->current_frame; f && n < stacks::deepest; f = f->previous)
@@ -51,6 +68,10 @@ uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     return n;
 }
 #else
+stacks::RawFrame settle(const stacks::RawFrame& raw) {
+    return raw;
+}
+
 uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
     for (PyFrameObject* f = PyThreadState_GetFrame(thread); f;) {
@@ -76,7 +97,7 @@ uint32_t capture() {
 uint32_t capture_stack_of(PyThreadState* thread) {
     stacks::RawFrame frames[stacks::deepest];
     const uint32_t count = walk(thread, frames);
-    return count ? stacks::intern(frames, count, resolve) : 0;
+    return count ? stacks::intern(frames, count, {settle, resolve}) : 0;
 }
 
 void install_stack_capture() {

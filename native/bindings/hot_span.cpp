@@ -19,6 +19,7 @@ struct Open {
     uint32_t number;
     uint32_t track;
     uint32_t generation;
+    PyObject* annotation;  // entered in somebody else's profiler too; owned, mostly nothing
 };
 
 constexpr int inline_values = 3;
@@ -40,6 +41,7 @@ struct Span {
 
 PyTypeObject span_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyObject* decorator = nullptr;
+PyObject* annotator = nullptr;  // what spans are told to while another profiler runs
 
 Span* free_list[64];
 int free_count = 0;
@@ -90,7 +92,7 @@ Open begin_with(Span* s, uint32_t generation, uint32_t stack) {
     const uint32_t number = ++put.lane().spans;
     if (cut) put.count_truncated(Kind::begin);
     if (!put.with_payload(Kind::begin, s->number, number, put.stack(stack), out.data(), out.size())) return {};
-    return {number, put.lane().track, generation};
+    return {number, put.lane().track, generation, nullptr};
 }
 
 Open begin(Span* s, uint32_t generation) {
@@ -104,7 +106,29 @@ Open begin(Span* s, uint32_t generation) {
     if (!put) return {};
     const uint32_t number = ++put.lane().spans;
     if (!put.one(Kind::begin, s->number, number, put.stack(stack))) return {};
-    return {number, put.lane().track, generation};
+    return {number, put.lane().track, generation, nullptr};
+}
+
+// annotator(name) is a context manager. Its errors are nobody's: the span goes on.
+PyObject* annotate(PyObject* name) {
+    PyObject* made = PyObject_CallOneArg(annotator, name);
+    PyObject* entered = made ? PyObject_CallMethod(made, "__enter__", nullptr) : nullptr;
+    if (!entered) {
+        PyErr_Clear();
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(entered);
+    return made;
+}
+
+void end_annotation(PyObject* annotation) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* left = PyObject_CallMethod(annotation, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    if (!left) PyErr_Clear();
+    Py_XDECREF(left);
+    Py_DECREF(annotation);
+    PyErr_Restore(type, value, trace);
 }
 
 // Leaving a generator early is no error.
@@ -120,7 +144,8 @@ uint32_t error_number(PyObject* type, uint32_t generation) {
 PyObject* span_enter(PyObject* self, PyObject*) {
     auto* s = (Span*)self;
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
-    const Open open = __builtin_expect(generation != 0, true) ? begin(s, generation) : Open{};
+    Open open = __builtin_expect(generation != 0, true) ? begin(s, generation) : Open{};
+    if (__builtin_expect(annotator != nullptr, false)) open.annotation = annotate(s->name);
     if (__builtin_expect(s->depth, 0))
         push(s, open);
     else
@@ -135,6 +160,7 @@ PyObject* span_exit(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
         s->depth = 0, open = s->open;
     else
         open = pop(s);
+    if (__builtin_expect(open.annotation != nullptr, false)) end_annotation(open.annotation);
     if (open.number && recorder::on.load(std::memory_order_relaxed) == open.generation) {
         const uint32_t error = nargs && args[0] != Py_None ? error_number(args[0], open.generation) : 0;
         if (Put put(open.generation); put) put.one(Kind::end, error, open.number, open.track);
@@ -189,6 +215,10 @@ PyObject* span_call_type(PyObject*, PyObject* const* args, size_t nargsf, PyObje
 
 void span_dealloc(PyObject* self) {
     auto* s = (Span*)self;
+    while (__builtin_expect(s->depth != 0, false)) {  // entered and never left
+        const Open open = pop(s);
+        Py_XDECREF(open.annotation);
+    }
     if (__builtin_expect(s->keys != nullptr, false)) {
         const Py_ssize_t n = PyTuple_GET_SIZE(s->keys);
         for (Py_ssize_t i = 0; !s->more && i < n; ++i) Py_DECREF(s->values[i]);
@@ -311,6 +341,10 @@ PyTypeObject* make_span_type() {
     span_type.tp_vectorcall = span_call_type;
     if (PyType_Ready(&span_type) < 0) return nullptr;
     return (PyTypeObject*)Py_NewRef((PyObject*)&span_type);
+}
+
+void set_span_annotator(PyObject* make) {
+    Py_XSETREF(annotator, make == Py_None ? nullptr : Py_NewRef(make));
 }
 
 void set_span_helpers(PyObject* decorate, PyObject* describe) {

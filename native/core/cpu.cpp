@@ -76,7 +76,9 @@ class CpuStream final : public DeviceStream {
     }
 
     void loop() {
-        name_this_thread(("et-" + std::to_string(stream_.id) + "-" + stream_.options.name).substr(0, 15).c_str());
+        const std::string& given = stream_.options.name;
+        const std::string number = "et-" + std::to_string(stream_.id);
+        name_this_thread((given.empty() ? number : number + "-" + given).substr(0, 15).c_str());
         thread_context.core_thread = true;
         thread_context.defers_wakes = true;
         HostRun run;

@@ -57,6 +57,7 @@ void Engine::State::retire(bool is_thread, uint64_t id) {
     if (it == all.end()) return;
     Agent& a = *it->second;
     observe(a, nullptr);
+    untold -= a.unknown_work > a.seen_work;
     for (auto& [member, _] : a.members) member->behind = nullptr;
     if (a.behind) std::erase_if(a.behind->members, [&](const auto& m) { return m.first == &a; });
     auto fresh = std::make_unique<Agent>();
@@ -185,8 +186,12 @@ void Engine::submit(const At& at, uint64_t id, std::span<const Range> reads, std
         s.works.emplace_back(at.work, s.count);
     else
         s.works[std::exchange(s.next_work, (s.next_work + 1) % kept_works)] = {at.work, s.count};
-    for (const Range& r : reads) st.touch(at, s, r, false);
-    for (const Range& w : writes) st.touch(at, s, w, true);
+    st.newest_work = std::max(st.newest_work, at.work);
+    if (!known) {
+        st.untold += s.unknown_work <= s.seen_work;
+        s.unknown_work = at.work;
+    }
+    st.accessed(at, s, reads, writes);
 }
 
 void Engine::host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes) {
@@ -195,8 +200,7 @@ void Engine::host_access(const At& at, std::span<const Range> reads, std::span<c
     Agent& t = st.thread(at.thread);
     st.observe(t, nullptr);
     ++t.count;
-    for (const Range& r : reads) st.touch(at, t, r, false);
-    for (const Range& w : writes) st.touch(at, t, w, true);
+    st.accessed(at, t, reads, writes);
 }
 
 void Engine::create_event(const At& at, uint64_t event) {
@@ -226,6 +230,7 @@ void Engine::record(const At& at, uint64_t event, uint64_t version, uint64_t id)
     s.recorded_event = event;
     s.recorded_version = version;
     s.recorded_count = s.count;
+    st.passed(at, s);
 }
 
 void Engine::host_signal(const At& at, uint64_t token) {

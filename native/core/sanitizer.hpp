@@ -111,6 +111,9 @@ struct Finding {
 struct Options {
     bool predict = false;  // hand-over between threads is ignored; what only that forbids is possible, not certain
     size_t max_freed = 1 << 16;  // freed ranges that are remembered although nobody took the memory again
+    // Things are told in an order in which they can run, and At::work numbers them in the order of submission. What
+    // memory means goes by the latter (who owns an address, what record_stream holds), so finish() looks at it.
+    bool numbered = false;
 };
 
 // What the verdict rests on.
@@ -138,7 +141,9 @@ class Engine {
 
     // known = false: what it touches is not known.
     void submit(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes, bool known);
-    // What work that was submitted earlier is seen to touch while it runs; nothing if that is long ago. at.work is it.
+    // What work that was submitted earlier is seen to touch while it runs; nothing if that is long ago. at.work is it,
+    // and works are seen in an order in which they can run. Memory that has a new owner by then counts as that one's.
+    // Exact as long as no more than 16 declared accesses of a range were submitted while work was still to be seen.
     void work_access(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes);
     void host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes);
 
@@ -163,9 +168,9 @@ class Engine {
     void mark_device(uint64_t token, uint64_t device = 0, uint64_t thread = no_thread);
     void synchronize_marked(const At& at, uint64_t token, bool asked = true);
 
-    // For queues that run in another order than they were filled (a timeline semaphore's wait before its signal). The
-    // caller finds an order in which all can run, tells things in that order, and what was submitted earlier has
-    // `past`.
+    // For queues that run in another order than they were filled (a timeline semaphore's wait before its signal), with
+    // Options::numbered. The caller finds an order in which all can run, tells things in that order, and what was
+    // submitted earlier has `past`.
     void mark_thread(uint64_t token, uint64_t thread);
     void signal(const At& at, uint64_t token, uint64_t stream);       // the stream comes to this point
     void wait_signal(const At& at, uint64_t token, uint64_t stream);  // the stream waits until another came there
@@ -182,7 +187,10 @@ class Engine {
         uint64_t count;
     };
     void wait_known(const At& at, std::span<const Known> known, uint64_t stream);
-    void synchronize_known(const At& at, std::span<const Known> known);  // the same for a thread
+    // What is over when that thing is, itself included.
+    std::vector<Known> over_at(uint64_t work) const;
+    // The thread waited for these things; their streams may have gone on since.
+    void synchronize_numbered(const At& at, std::span<const uint64_t> works);
 
     // A range that overlaps freed memory takes that address again. at.name: of the buffer.
     void allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream = no_stream);

@@ -92,6 +92,8 @@ class Clock {
     Block* b_ = nullptr;
 };
 
+inline constexpr uint32_t nobody = ~0u >> 1;  // a place that no agent has
+
 // A moment of an agent: what it knew, and how much it had done itself.
 struct Point {
     Clock known;

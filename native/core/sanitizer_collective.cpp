@@ -53,10 +53,12 @@ void Engine::collective(std::span<const Arrival> ranks) {
         join(everyone.known, s->point());
     }
     drop_implied(base, std::move(waits), [&](uint32_t site) { st.redundant(site); });
-    for (Agent* s : agents) {
-        s->gap = {};
-        st.learn(*s, {everyone.known, s->slot, 0});
-        ++s->count;
+    for (size_t n = 0; n < agents.size(); ++n) {
+        Agent& s = *agents[n];
+        s.gap = {};
+        st.learn(s, {everyone.known, s.slot, 0});
+        ++s.count;
+        st.passed(ranks[n].at, s);
     }
 }
 

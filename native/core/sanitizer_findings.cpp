@@ -89,7 +89,7 @@ Party Engine::State::party(const Entry& e, Party::Is is, uint64_t start, uint64_
 Fix Engine::State::ordering_fix(const Entry& first, const Entry& second) {
     if (first.stream == no_stream) return {.what = Fix::Do::hand_over};
     Fix fix{.what = second.stream == no_stream ? Fix::Do::synchronize : Fix::Do::wait, .stream = first.stream};
-    if (deferred) return fix;  // the newest record may come after the second
+    if (options.numbered) return fix;  // the newest record may come after the second
     const auto it = streams.find(first.stream);
     if (it == streams.end()) return fix;
     const Agent& s = *it->second;

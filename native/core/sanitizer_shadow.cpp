@@ -78,6 +78,7 @@ void Shadow::give(Segment& s, uint32_t lifetime) {
     if (s.lifetime && !--lifetimes_[s.lifetime].segments) {
         lifetimes_[s.lifetime].serial = 0;
         lifetimes_[s.lifetime].users.clear();
+        lifetimes_[s.lifetime].held.clear();
         unused_.push_back(s.lifetime);
     }
     if ((s.lifetime = lifetime)) ++lifetimes_[lifetime].segments;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sanitizer.hpp"
+#include "sanitizer_clock.hpp"
 
 namespace eventide::sanitizer {
 
@@ -117,6 +118,8 @@ struct Lifetime {
     uint64_t serial = 0;
     Entry allocated, freed_by;
     std::vector<uint64_t> users;  // streams given to record_stream
+    std::vector<Point> held;      // and where they were at the free: what lies before keeps the memory
+    uint64_t submitted = 0;       // the newest work then
 };
 
 class Shadow {

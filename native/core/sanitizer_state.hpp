@@ -49,6 +49,7 @@ struct Agent {
     std::vector<std::pair<uint64_t, uint64_t>> works;  // a ring: id and count of the last works
     size_t next_work = 0;
     uint64_t seen_work = 0;                         // the newest whose accesses were seen while it ran
+    uint64_t unknown_work = 0;                      // the newest whose accesses were not known when it was submitted
     std::deque<std::pair<uint64_t, Clock>> clocks;  // what it knew from that count on; the last changes
 
     Point point() const { return {known, slot, count}; }
@@ -65,7 +66,24 @@ struct EventState {
 struct Site {
     uint64_t runs = 0;
     uint64_t redundant = 0;
-    Finding finding;  // of the first redundant run
+    bool needed = false;  // something else than its stream's next step shows its use
+    Finding finding;      // of the first redundant run
+};
+
+// Something that was told, to be looked at in the order of the numbers.
+struct Told {
+    enum class Is : uint8_t { passed, accessed, allocated, used, freed };  // passed: it touches no memory
+    Is is = Is::passed;
+    At at;
+    std::string name;
+    Agent* agent = nullptr;
+    Point point;                // where the agent was then
+    std::vector<Pending> wait;  // of a wait: itself
+    std::vector<Range> reads, writes;
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t stream = no_stream;
+    bool idle = false;
 };
 
 struct Engine::State {
@@ -87,8 +105,11 @@ struct Engine::State {
     std::vector<Site> sites;
     Coverage coverage;
     bool finished = false;
-    bool late = false;      // what is being told belongs to work that was submitted earlier
-    bool deferred = false;  // what is being told was submitted earlier than it runs
+    uint64_t newest_work = 0;
+    uint64_t untold = 0;                           // streams with work whose accesses may still be seen
+    bool late = false;                             // what is being told belongs to work that was submitted earlier
+    std::vector<Told> told;                        // with Options::numbered: all of it
+    std::unordered_map<uint64_t, size_t> told_at;  // by number
 
     Agent* last_stream = nullptr;
     Agent* last_thread = nullptr;
@@ -114,6 +135,7 @@ struct Engine::State {
     Point meeting(Agent& s, const Point& host, bool remember);
     void meet_default(Agent& s, const Point& host);
     void observe(Agent& a, const Point* host, bool final = true);
+    void observe_all(std::span<Agent* const> streams, std::span<const Point> points, Clock host);
     static bool implied(const Agent& a, size_t pending, const Point* host);
     Entry entry(const At& at, const Agent& a, bool write);
 
@@ -124,9 +146,22 @@ struct Engine::State {
     void sync_for(Agent& t, std::span<const Point> points, uint32_t site);
     void redundant(uint32_t site) { ++sites[site].redundant; }
 
+    // numbered (sanitizer_numbered.cpp)
+    void passed(const At& at, Agent& a) {
+        if (options.numbered) tell(at, a, Told::Is::passed);
+    }
+    Told& tell(const At& at, Agent& a, Told::Is is);
+    void play();
+
     // memory (sanitizer_memory.cpp)
+    void accessed(const At& at, Agent& a, std::span<const Range> reads, std::span<const Range> writes);
+    void allocated(const At& at, const Agent& t, uint64_t address, uint64_t bytes, uint64_t stream);
+    void used(uint64_t address, uint64_t stream);
+    void freed(const At& at, const Agent& a, uint64_t address, bool idle);
     void touch(const At& at, const Agent& a, const Range& range, bool write);
     void touch(Segment& s, const Entry& e, const Agent& a);
+    void meet(const Segment& s, const Entry& e, const Agent& a);
+    void add(Entries& all, const Entry& e) const;
     void conflict(const Segment& s, const Entry& before, const Entry& now, const Agent& a);
     void used_freed(const Segment& s, const Entry& e, const Agent& a);
     void release(Segment& s, const Entry& by, const Point& at, const std::vector<Point>& users);

@@ -43,6 +43,7 @@ void Engine::State::observe(Agent& a, const Point* host, bool final) {
         const bool useless = implied(a, i, host);
         if (!useless) {
             if (final) continue;
+            sites[waits[i].site].needed = true;
             join(a.gap.base, waits[i].learnt);
             join(a.gap.base, waits[i].host);
         } else if (final) {
@@ -86,11 +87,14 @@ void Engine::State::wait_on(const At& at, Agent& s, Agent& t, Point point, uint3
     if (!at.past) observe(t, nullptr);
     const Point host = past(at, t);
     if (s.behind || !s.members.empty()) {
-        Point all{std::move(meeting(s, host, false).known), s.slot, 0};
+        Point also = host;  // what the stream comes to know without the pending waits of those that it meets
+        join(also.known, point);
+        Point all{std::move(meeting(s, also, false).known), s.slot, 0};
         join(all.known, point);
         point = std::move(all);
     }
     wait_for(s, point, host, where);
+    if (options.numbered) tell(at, s, Told::Is::passed).wait.push_back({point, host, where});
 }
 
 void Engine::State::sync_for(Agent& t, std::span<const Point> points, uint32_t where) {
@@ -164,17 +168,34 @@ void Engine::mark_stream(uint64_t token, uint64_t id, uint64_t thread) {
 void Engine::mark_device(uint64_t token, uint64_t device, uint64_t thread) {
     State& st = *state_;
     if (st.strict) st.strict->mark_device(token, device, thread);
-    std::vector<Point>& points = st.marks[token];
-    points.clear();
-    Point besides{{}, ~0u >> 1, 0};  // what the thread knows without the pending waits of one stream
-    if (thread != no_thread) besides = st.thread(thread).point();
-    for (const bool pending : {false, true})
-        for (auto& [_, s] : st.streams) {
-            if (s->device != device || s->gap.waits.empty() == pending) continue;
-            st.observe(*s, &besides, false);
-            points.push_back(s->point());
-            if (!pending) join(besides.known, points.back());
-        }
+    std::vector<Point> points;
+    std::vector<Agent*> streams;
+    for (auto& [_, s] : st.streams) {
+        if (s->device != device) continue;
+        streams.push_back(s.get());
+        points.push_back(s->point());
+    }
+    Clock host;
+    if (thread != no_thread) join(host, st.thread(thread).point());
+    st.observe_all(streams, points, std::move(host));
+    st.marks[token] = std::move(points);
+}
+
+// A thread that knows `host` waits for streams to come to these points. A pending wait of one of them shows its use,
+// unless the thread comes to know as much from the others.
+void Engine::State::observe_all(std::span<Agent* const> streams, std::span<const Point> points, Clock host) {
+    if (std::all_of(streams.begin(), streams.end(), [](const Agent* s) { return s->gap.waits.empty(); })) return;
+    std::vector<Clock> behind(points.size());  // what those after it bring
+    for (size_t i = points.size(); i-- > 1;) {
+        behind[i - 1] = behind[i];
+        join(behind[i - 1], points[i]);
+    }
+    for (size_t i = 0; i < points.size(); ++i) {
+        Point besides{host, nobody, 0};
+        join(besides.known, {behind[i], nobody, 0});
+        observe(*streams[i], &besides, false);
+        join(host, points[i]);
+    }
 }
 
 void Engine::mark_thread(uint64_t token, uint64_t thread) {
@@ -255,6 +276,7 @@ void Engine::work_access(const At& at, uint64_t id, std::span<const Range> reads
     Point p = point_of(s, at.work);
     if (!p.count || s.clocks.empty() || s.clocks.front().first > p.count) return;
     if (at.work > s.seen_work) {
+        st.untold -= s.unknown_work > s.seen_work && s.unknown_work <= at.work;
         s.seen_work = at.work;
         ++st.coverage.known;
     }
@@ -276,6 +298,7 @@ void Engine::signal(const At& at, uint64_t token, uint64_t id) {
     st.enter_host(at, s, t);
     ++s.count;  // somebody may look at the semaphore: it counts as work
     st.marks[token] = {s.point()};
+    st.passed(at, s);
 }
 
 void Engine::wait_signal(const At& at, uint64_t token, uint64_t id) {
@@ -296,24 +319,11 @@ void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id)
     st.wait_on(at, s, st.thread(at.thread), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
 }
 
-void Engine::synchronize_known(const At& at, std::span<const Known> known) {
-    State& st = *state_;
-    if (st.strict) st.strict->synchronize_known(at, known);
-    Agent& t = st.thread(at.thread);
-    const Point host = t.point();
-    Point p{{}, t.slot, 0};
-    for (const Known& k : known) {
-        Agent& a = k.thread ? st.thread(k.id) : st.stream(k.id);
-        if (!k.thread) st.observe(a, &host, false);
-        if (&a != &t) p.known.raise(a.slot, k.count);
-    }
-    st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, ~uint64_t{0}));
-}
-
 void Engine::finish(const At& at, bool leaks) {
     State& st = *state_;
     if (st.strict) st.strict->finish(at, leaks);
     if (std::exchange(st.finished, true)) return;
+    st.play();
     for (auto* all : {&st.streams, &st.threads})
         for (auto& [_, a] : *all) {
             std::vector<Pending>& waits = a->gap.waits;
@@ -327,7 +337,7 @@ void Engine::finish(const At& at, bool leaks) {
             }
         }
     for (Site& s : st.sites)
-        if (s.redundant && s.redundant == s.runs) {
+        if (s.redundant && s.redundant == s.runs && !s.needed) {
             s.finding.count = s.redundant;
             st.findings.push_back(s.finding);
         }

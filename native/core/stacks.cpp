@@ -9,6 +9,7 @@
 namespace eventide::stacks {
 namespace {
 
+// A stack, or a form that settles to one: that has the same number, and no texts of its own.
 struct Stack {
     uint64_t hash;
     uint32_t id;
@@ -17,12 +18,14 @@ struct Stack {
     std::unique_ptr<Frame[]> frames;
 };
 
-constexpr size_t slots = 1 << 18;  // 2 MB of address space, touched only where stacks fall
+constexpr size_t slots = 1 << 18;                      // 2 MB of address space, touched only where stacks fall
+constexpr uint32_t most_forms = slots * 3 / 4 - most;  // those beyond are settled anew each time
 static_assert(most < slots * 3 / 4);
 
 constinit std::atomic<const Stack*> table[slots] = {};
 constinit std::atomic<const Stack*> by_id[most + 1] = {};
 std::atomic<uint32_t> used{0};
+std::atomic<uint32_t> forms{0};
 std::atomic<uint64_t> lost{0};
 
 std::mutex change;
@@ -58,29 +61,48 @@ const Stack* find(uint64_t hash, const RawFrame* frames, uint32_t count, size_t&
     }
 }
 
+// The number that it has from now on, or that somebody who was faster gave it.
+uint32_t add(std::unique_ptr<Stack> fresh, bool is_form) {
+    std::lock_guard lock(change);
+    size_t slot;
+    if (const Stack* s = find(fresh->hash, fresh->raw.get(), fresh->count, slot)) return s->id;
+    if (is_form) {
+        if (forms.load(std::memory_order_relaxed) >= most_forms) return fresh->id;
+        forms.fetch_add(1, std::memory_order_relaxed);
+    } else {
+        if (used.load(std::memory_order_relaxed) >= most) return 0;
+        fresh->id = used.load(std::memory_order_relaxed) + 1;
+        by_id[fresh->id].store(fresh.get(), std::memory_order_release);
+        used.store(fresh->id, std::memory_order_release);
+    }
+    const uint32_t id = fresh->id;
+    table[slot].store(fresh.release(), std::memory_order_release);
+    return id;
+}
+
 }  // namespace
 
-uint32_t intern(const RawFrame* frames, uint32_t count, Frame (*resolve)(const RawFrame&)) {
+uint32_t intern(const RawFrame* frames, uint32_t count, const Language& language) {
     if (!count) return 0;
     const uint64_t hash = hash_of(frames, count);
     size_t slot;
     if (const Stack* s = find(hash, frames, count, slot)) return s->id;
-    if (used.load(std::memory_order_relaxed) >= most) {
+    std::vector<RawFrame> settled(count);
+    std::transform(frames, frames + count, settled.begin(), language.settle);
+    const bool is_form = !std::equal(frames, frames + count, settled.begin());
+    const uint32_t id = is_form ? intern(settled.data(), count, language) : 0;
+    if (is_form && (!id || forms.load(std::memory_order_relaxed) >= most_forms)) return id;
+    if (!is_form && used.load(std::memory_order_relaxed) >= most) {
         lost.fetch_add(1, std::memory_order_relaxed);
         return 0;
     }
-    auto fresh = std::make_unique<Stack>(Stack{hash, 0, count, std::make_unique<RawFrame[]>(count), nullptr});
-    fresh->frames = std::make_unique<Frame[]>(count);
+    auto fresh = std::make_unique<Stack>(Stack{hash, id, count, std::make_unique<RawFrame[]>(count), nullptr});
     std::copy(frames, frames + count, fresh->raw.get());
-    for (uint32_t i = 0; i < count; ++i) fresh->frames[i] = resolve(frames[i]);
-    std::lock_guard lock(change);
-    if (const Stack* s = find(hash, frames, count, slot)) return s->id;  // somebody was faster
-    if (used.load(std::memory_order_relaxed) >= most) return 0;
-    const uint32_t id = fresh->id = used.load(std::memory_order_relaxed) + 1;
-    by_id[id].store(fresh.get(), std::memory_order_release);
-    table[slot].store(fresh.release(), std::memory_order_release);
-    used.store(id, std::memory_order_release);
-    return id;
+    if (!is_form) {
+        fresh->frames = std::make_unique<Frame[]>(count);
+        std::transform(frames, frames + count, fresh->frames.get(), language.resolve);
+    }
+    return add(std::move(fresh), is_form);
 }
 
 std::vector<Frame> resolve(uint32_t id) {

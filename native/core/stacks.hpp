@@ -43,8 +43,14 @@ inline uint32_t capture() {
     return walk ? walk() : 0;
 }
 
-// The number of this stack. `resolve` is called for each frame of a new one.
-uint32_t intern(const RawFrame* frames, uint32_t count, Frame (*resolve)(const RawFrame&));
+// What the walker's language says of a frame that is new here.
+struct Language {
+    RawFrame (*settle)(const RawFrame&);  // one form for places that are one to people; of a settled one, itself
+    Frame (*resolve)(const RawFrame&);    // of a settled one
+};
+
+// The number of this stack; those that settle to one have one.
+uint32_t intern(const RawFrame* frames, uint32_t count, const Language& language);
 
 // Empty for 0 and for numbers that nobody has got.
 std::vector<Frame> resolve(uint32_t id);

@@ -13,11 +13,22 @@ stacks::Frame name_of(const stacks::RawFrame& raw) {
     return {stacks::keep("file.py"), stacks::keep("f" + std::to_string(raw.instruction)), raw.instruction};
 }
 
-uint32_t stack_of(int from, int count) {
+// Instructions below 0 are another form of the same place.
+stacks::RawFrame settle(const stacks::RawFrame& raw) {
+    return {raw.code, raw.instruction < 0 ? -raw.instruction : raw.instruction};
+}
+
+uint32_t stack_at(const std::vector<int>& instructions) {
     static const char code = 0;
     std::vector<stacks::RawFrame> frames;
-    for (int i = 0; i < count; ++i) frames.push_back({&code, from + i});
-    return stacks::intern(frames.data(), uint32_t(count), name_of);
+    for (int at : instructions) frames.push_back({&code, at});
+    return stacks::intern(frames.data(), uint32_t(frames.size()), {settle, name_of});
+}
+
+uint32_t stack_of(int from, int count) {
+    std::vector<int> instructions;
+    for (int i = 0; i < count; ++i) instructions.push_back(from + i);
+    return stack_at(instructions);
 }
 
 }  // namespace
@@ -30,6 +41,14 @@ TEST(equal_stacks_have_one_number) {
     CHECK(frames.size() == 4 && frames[0].function == "f1" && frames[3].line == 4 && frames[3].file == "file.py");
     CHECK(stacks::resolve(0).empty() && stacks::resolve(~0u).empty());
     CHECK(stack_of(0, 0) == 0);
+}
+
+TEST(stacks_that_settle_to_one_have_one_number) {
+    const uint32_t other_form_first = stack_at({-50, 51});
+    CHECK(other_form_first && stack_at({50, 51}) == other_form_first && stack_at({-50, -51}) == other_form_first);
+    CHECK(stack_at({50, 52}) != other_form_first);
+    const auto frames = stacks::resolve(other_form_first);
+    CHECK(frames.size() == 2 && frames[0].line == 50 && frames[1].line == 51);
 }
 
 TEST(nobody_installed_is_no_stack) {

@@ -1,6 +1,6 @@
 """The native core of Eventide. Private: use the eventide package."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ParamSpec, Self, TypeVar
 
 import numpy
@@ -504,11 +504,13 @@ def shut_down(timeout: float) -> int:
 class Sanitizer:
     """The sanitizer's engine; see native/core/sanitizer.hpp."""
 
-    def __init__(self, *, predict: bool = False, max_freed: int = 65536) -> None: ...
+    def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False) -> None: ...
 
     def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def work_access(self, stream: int, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
@@ -532,12 +534,15 @@ class Sanitizer:
 
     def wait_signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def collective(self, ranks: Sequence[tuple[int, int, int]]) -> None:
-        """Of each: stream, thread, past."""
+    def collective(self, ranks: Sequence[tuple[int, int, int, int]]) -> None:
+        """Of each: stream, thread, work, past."""
 
-    def wait_known(self, stream: int, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def wait_known(self, stream: int, known: Mapping[tuple[bool, int], int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def synchronize_known(self, streams: Sequence[tuple[int, int]], threads: Sequence[tuple[int, int]], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_numbered(self, works: Sequence[int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+
+    def over_at(self, work: int) -> dict[tuple[bool, int], int]:
+        """How many are over of each (is a thread, id)."""
 
     def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
@@ -718,6 +723,11 @@ class span:
     def _again(self) -> span: ...
 
 def set_span_helpers(decorate: object, describe: object) -> None: ...
+
+def set_span_annotator(make: object | None) -> None:
+    """
+    make(name), a context manager, is entered and left with every span from now on; None: no more.
+    """
 
 def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str) -> None: ...
 

@@ -28,9 +28,9 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def run_python(*arguments: str | Path) -> str:
+def run_python(*arguments: str | Path, cwd: Path | None = None) -> str:
     """What a fresh interpreter prints; it must succeed and have nothing to complain about, warnings included."""
     command = [sys.executable, "-W", "error", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout

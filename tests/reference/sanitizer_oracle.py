@@ -196,14 +196,14 @@ def conflicts(ops: list[Op], timings: Timings) -> set[str]:
     moment = {i: ("X" if queued(op) else "H", i) for i, op in enumerate(ops)}
     found = set()
     for i, j in combinations(range(len(ops)), 2):
-        if timings.before(moment[i], moment[j]) or timings.before(moment[j], moment[i]):
+        if timings.before(moment[i], moment[j]):
             continue
         for a in touched[i]:
             for b in touched[j]:
                 if _meet(a, b) and a[0] == b[0]:
-                    found.add("race")
+                    found |= set() if timings.before(moment[j], moment[i]) else {"race"}
                 elif _meet(a, b) and not _held(i, a, ops, frees, timings):
-                    found.add("use-after-free")
+                    found.add("use-after-free")  # also if the new owner is sure to come before the old one's use
     for (buffer, life), first, *more in frees:
         if more:
             found.add("use-after-free")  # freed twice
@@ -243,12 +243,15 @@ def _held(i: int, access: Touched, ops: list[Op], frees: list[tuple[Any, ...]], 
     end = next((steps[0] for (name, born), *steps in frees if (name, born) == (buffer, life)), None)
     if end is None or i > end:
         return False
-    for r in range(life + 1, end):
-        if ops[r]["op"] == "record_stream" and ops[r]["buffer"] == buffer:
-            there = [k for k, o in enumerate(ops[:end]) if queued(o) and on(o) == ops[r]["stream"]]
-            if there and (i in there or timings.before(("X" if queued(ops[i]) else "H", i), ("X", there[-1]))):
-                return True
-    return False
+    moment: Moment = ("X" if queued(ops[i]) else "H", i)
+    return any(timings.before(moment, last) for last in _holders(ops, buffer, life, end))
+
+
+def _holders(ops: list[Op], buffer: str, life: int, end: int) -> list[Moment]:
+    """The last step, up to the free, of each stream that record_stream gave the memory to."""
+    streams = [op["stream"] for op in ops[life + 1 : end] if op["op"] == "record_stream" and op["buffer"] == buffer]
+    there = [[k for k, o in enumerate(ops[:end]) if queued(o) and on(o) == stream] for stream in streams]
+    return [("X", steps[-1]) for steps in there if steps]
 
 
 def wasteful(ops: list[Op], blocks: list[Any]) -> bool:
@@ -275,4 +278,13 @@ def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
         passing = op["op"] in SYNCS | UNORDERED or (moment[0] == "X" and op["op"] in {"wait", "wait_value"})
         if moment[1] != i and not passing and one.past(moment, sources) != other.past(moment, sources):
             return False
-    return True
+    return _kept(full, one, sources) == _kept(less, other, sources)
+
+
+def _kept(ops: list[Op], timings: Timings, sources: list[Moment]) -> list[set[Moment]]:
+    """Of each free: what is over before the memory is taken again, by order or because it is held."""
+    out = []
+    for (buffer, life), end, *_ in _frees(ops):
+        ends = [("X" if queued(ops[end]) else "H", end), *_holders(ops, buffer, life, end)]
+        out.append({m for m in sources if any(timings.before(m, last) for last in ends)})
+    return out

@@ -123,3 +123,10 @@ def test_streams_and_threads_are_added_up():
     assert [(row.stream, row.busy, row.idle) for row in found.streams] == [("7", 20, 60), ("8", 20, 60)]
     assert [(row.recorded, row.unrecorded, row.blocked) for row in found.threads] == [(80, 0, 30)]
     assert (found.sync_count, found.sync_time) == (1, 30)
+
+
+def test_a_stream_goes_by_its_number_and_the_name_it_was_given():
+    trace = Builder()
+    for number, name in ((1, "loads"), (2, "stream 2"), (3, None), (4, "Stream 4 (high priority)")):
+        trace.span(trace.stream(number, name=name), "work", 0, 10, "work")
+    assert [row.stream for row in summary(trace.trace()).streams] == ["1 'loads'", "2", "3", "4"]

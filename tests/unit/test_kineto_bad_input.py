@@ -144,6 +144,13 @@ def test_ids_of_64_bits_and_beyond_are_kept_apart(file):
     assert len(set(rows(trace, "spans", "track"))) == len(ids)
 
 
+def test_arrows_in_a_file_without_slices_are_counted(file):
+    arrow = {"ts": 0, "id": 3, "cat": "ac2g", "name": "ac2g", "bp": "e", "pid": 1, "tid": 2}
+    trace = read(file, [{**arrow, "ph": "f"}, {**arrow, "ph": "f", "name": "other"}])
+    assert trace.edges.num_rows == 0
+    assert trace.metadata["account"]["untied"] == {"flow ends without a start": 2}
+
+
 def test_correlations_that_are_no_integers_are_null(file):
     values = [1.5, "x", 10**30, None, [1], "0x10", 7.0]
     events = [

@@ -107,3 +107,49 @@ def test_prediction_ignores_hand_over_and_says_possible():
     assert (race.kind, race.certainty, race.fix.action) == ("race", "possible", "hand-over")
     (race,) = check_program_findings({"ops": [ops[0], ops[3]]}, predict=True)
     assert race.certainty == "certain"
+
+
+def _prefetch(rounds, missing=None, extra=None):
+    """Two buffers go round: stream 1 fills one while stream 2 reads the other."""
+    ops = []
+    for n in range(rounds):
+        buffer, ready, empty = f"b{n % 2}", f"ready{n % 2}", f"empty{n % 2}"
+        access = [{"buffer": buffer, "from": 0, "to": 64}]
+        if n >= 2 and n != missing:
+            ops.append({"op": "wait", "event": empty, "stream": 1})
+        ops.append({"op": "work", "stream": 1, "writes": access})
+        ops.append({"op": "record", "event": ready, "stream": 1})
+        ops += [{"op": "wait", "event": ready, "stream": 2}] * (2 if n == extra else 1)
+        ops.append({"op": "work", "stream": 2, "reads": access})
+        ops.append({"op": "record", "event": empty, "stream": 2})
+    return {"ops": ops}
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"), [({}, "ok"), ({"missing": 93}, "race"), ({"extra": 31}, "redundant-wait")]
+)
+def test_one_wait_among_hundreds_of_steps_decides(given, verdict):
+    assert check_program(_prefetch(100, **given)) == verdict
+
+
+@pytest.mark.parametrize(("missing", "verdict"), [(None, "ok"), (63, "race")])
+def test_a_chain_over_a_hundred_streams_is_as_good_as_its_links(missing, verdict):
+    ops = [{"op": "work", "stream": 1, "writes": [X]}]
+    for stream in range(1, 100):
+        ops.append({"op": "record", "event": stream, "stream": stream})
+        if stream != missing:
+            ops.append({"op": "wait", "event": stream, "stream": stream + 1})
+        ops.append({"op": "work", "stream": stream + 1, "reads": [X], "writes": [X]})
+    assert check_program({"ops": ops}) == verdict
+
+
+def test_many_streams_that_signal_one_value_bring_what_all_of_them_bring():
+    before = [{"op": "work", "stream": 0, "writes": [X]}, {"op": "record", "event": "e", "stream": 0}]
+    for stream in range(1, 200):
+        before.append({"op": "wait", "event": "e", "stream": stream})
+        before.append({"op": "work", "stream": stream, "writes": [X | {"buffer": f"of {stream}"}]})
+        before.append({"op": "signal_value", "semaphore": "A", "value": 1, "stream": stream})
+    after = [{"op": "wait_value", "semaphore": "A", "value": 1, "stream": s} for s in range(200, 300)]
+    assert check_program({"ops": [*before, *after, {"op": "work", "stream": 250, "writes": [X]}]}) == "ok"
+    mine = [X | {"buffer": "of 7"}]
+    assert check_program({"ops": [*before, *after, {"op": "work", "stream": 250, "reads": mine}]}) == "race"

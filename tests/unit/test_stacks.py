@@ -24,6 +24,20 @@ def test_equal_stacks_have_one_number_and_others_another() -> None:
     assert 0 not in same
 
 
+def test_a_line_keeps_its_number_when_the_interpreter_has_warmed_up() -> None:
+    found = []
+
+    class Sized:
+        def __len__(self) -> int:
+            found.append(here())
+            return 0
+
+    sized = Sized()
+    for _ in range(500):
+        len(sized)  # a builtin: once it is warm, Python 3.11 calls it from another instruction
+    assert len(set(found)) == 1
+
+
 def test_a_stack_says_what_traceback_says_innermost_first() -> None:
     number, expected = here(), traceback.extract_stack()
     frames = _native.resolve_stack(number)

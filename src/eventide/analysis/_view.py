@@ -171,8 +171,11 @@ class View:
         return len({rank for rank in self.track_rank if rank is not None}) > 1
 
     def stream(self, track: int) -> str:
-        number = self.track_stream[track]
-        return str(number) if number is not None else self.track_name[track] or f"track {track}"
+        """The stream's number, and the name that somebody gave it: 7, or 7 'loads'."""
+        number, name = self.track_stream[track], self.track_name[track]
+        if number is None:
+            return name or f"track {track}"
+        return str(number) if not name or name.lower().startswith(f"stream {number}") else f"{number} {name!r}"
 
     def thread(self, track: int) -> str:
         if track < 0:

@@ -41,6 +41,10 @@ def run(  # noqa: PLR0917 - typer makes options of them
     schedule: Annotated[
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
+    torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
+    torch_seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
+    ] = 20.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -64,6 +68,8 @@ def run(  # noqa: PLR0917 - typer makes options of them
         start_on=_run.signal_name(start_on),
         seconds=seconds,
         schedule=_run.steps(schedule),
+        torch=_run.of_torch(torch),
+        torch_seconds=torch_seconds,
     )
     ended = _launch.launch(["-m", module, *program] if module else program, settings)
     _run.finish(ended, settings, output, quiet=quiet, as_json=as_json)

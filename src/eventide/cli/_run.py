@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import eventide as et
 from eventide.cli import _output
 from eventide.errors import EventideError, UsageValueError
+from eventide.profiler._torch_run import CHOICES
 from eventide.store import writer_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ def steps(given: str) -> tuple[int, int, int, int] | None:
         raise UsageValueError(f"--schedule {given} is not WAIT,WARMUP,ACTIVE[,REPEAT]; 1,1,3 records the steps 2 to 4")
     wait, warmup, active, repeat = (*map(int, parts), 0)[:4]
     return wait, warmup, active, repeat
+
+
+def of_torch(given: str) -> tuple[str, ...]:
+    """What to hear of torch; shapes and FLOPs are those of operators."""
+    wanted = tuple(part.strip() for part in given.split(","))
+    if wanted == ("none",):
+        return ()
+    if wrong := [part for part in wanted if part not in CHOICES]:
+        raise UsageValueError(f"--torch {wrong[0]} is nothing that torch tells; it tells {', '.join(CHOICES)}, or none")
+    return tuple(dict.fromkeys(("ops", *wanted)))
 
 
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:

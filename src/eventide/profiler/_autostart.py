@@ -21,6 +21,7 @@ class Recording:
         self._settings = settings
         self._lock = allocate_lock()
         self._recorder: Any = None
+        self._torch: Any = None
         self._over = False
 
     def start(self) -> None:
@@ -33,6 +34,7 @@ class Recording:
             self._recorder = Recorder(self._settings["path"], ring=self._settings["ring"], stacks=True)
             self._recorder.start()
             atexit.unregister(self._recorder.close)  # ours comes later: see start()
+        self._hear_torch()
         if self._settings["sample_ms"]:
             from eventide import _native
 
@@ -49,7 +51,22 @@ class Recording:
         from eventide import _native
 
         _native.sampler_stop()
+        if self._torch is not None:
+            self._torch.close()
         recorder.close()
+
+    def _hear_torch(self) -> None:
+        if self._settings["torch"]:
+            from eventide.profiler._torch_run import TorchRun
+
+            wanted, seconds = tuple(self._settings["torch"]), self._settings["torch_seconds"]
+            step = self._settings.get("step")  # of a schedule, which counts them
+            self._torch = TorchRun(wanted, seconds, step=step or 0, steps=step is None)
+
+    def reached(self, step: int) -> None:
+        """So many steps are over."""
+        if self._torch is not None:
+            self._torch.reached(step)
 
     def toggle(self, *_: object) -> None:
         """Start, or stop what was started: the signal's handler."""
@@ -94,13 +111,15 @@ class Steps:
 
     def _reached(self, step: int) -> None:
         action = self._action(step)
+        if self._recording is not None:
+            self._recording.reached(step)
         if self._recording is not None and (action not in self._wanted or step_saves(self._last)):
             self.stop()
         if self._recording is None and action in self._wanted:
             self._cycles += 1
             path = self._settings["path"]
             name = path if self._cycles == 1 else f"{path.removesuffix('.eventide')}-{self._cycles}.eventide"
-            self._recording = Recording({**self._settings, "path": name})
+            self._recording = Recording({**self._settings, "path": name, "step": step})
             self._recording.start()
         self._last = action
 

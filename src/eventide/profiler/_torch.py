@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from eventide.adapters._torch_kineto import Wanted, hears_devices
+from eventide.adapters._torch_session import Session, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
 from eventide.profiler._torch_ops import OpsListener
@@ -20,11 +22,15 @@ class TorchWatch:
         self._options = options
         self._steps = TorchSteps(reached)
         self._ops: OpsListener | None = None
+        self._devices: Session | None = None
+        self._come_back: Callable[[], None] = lambda: None
         self._modules: TorchModules | None = None
 
     def start(self) -> None:
         """Hear operators and modules."""
         if self._ops is None:
+            self._come_back = make_way()  # `eventide run` hears them too: each is recorded once
+            self._devices = Session(Wanted(operators=False)) if hears_devices() else None
             self._ops = OpsListener(self._options)
             self._modules = TorchModules(self._module(), self._options)
             self._ops.start()
@@ -35,6 +41,9 @@ class TorchWatch:
         ops, self._ops = self._ops, None
         if ops is not None:
             ops.stop()
+            if self._devices is not None:
+                self._devices.close()
+            self._come_back()
             if self._options.with_flops:
                 told |= {"flops": ops.flops, "flops_by_module": ops.flops_by_module}
             if ops.memory is not None:

@@ -27,6 +27,7 @@ class RunSummary:
     compiles: Compile
     memory: Memory
     account: Mapping[str, Any]
+    torch: Mapping[str, Any]  # what its profiler told; empty: nothing
     warnings: tuple[str, ...]
 
 
@@ -35,7 +36,8 @@ def run_summary(trace: Trace) -> RunSummary:
     view = View(trace)
     warnings = tuple(map(str, trace.metadata.get("warnings", ())))
     account = trace.metadata.get("account", {})
-    return RunSummary(summary(view), samples(trace), compiles(view), memory(view), account, warnings)
+    torch = trace.metadata.get("torch", {})
+    return RunSummary(summary(view), samples(trace), compiles(view), memory(view), account, torch, warnings)
 
 
 def show_run(run: RunSummary, ended: str, files: Sequence[str], console: Console) -> None:
@@ -94,11 +96,22 @@ def _streams(found: Summary) -> Fitted:
 def _lines(run: RunSummary) -> list[str]:
     lines = [f"synchronizations: {run.summary.sync_count:,}, the host blocked {fmt.time(run.summary.sync_time)}"]
     lines.append(f"compiles: {run.compiles.count:,}, {fmt.time(run.compiles.time)}")
+    if "operators" in run.torch:
+        lines.append(_torch(run.torch))
     held = [one for one in run.memory.devices if one.device != "device"]  # arrays of the host have none
     lines += [f"memory of {one.device}: {fmt.size(one.peak)} at the peak" for one in held[:3]]
     if run.summary.unfinished:
         lines.append(f"{fmt.count(run.summary.unfinished, 'span')} had not ended when the recording did")
     return lines
+
+
+def _torch(told: Mapping[str, Any]) -> str:
+    parts = [f"torch's operators: {told['operators']:,}"]
+    if told["on_devices"]:
+        parts.append(f"{told['on_devices']:,} things on devices")
+    if told["imported"]:
+        parts.append(f"{fmt.count(told['imported'], 'profile')} of the program's own among them")
+    return f"{', '.join(parts)}; {fmt.time(told['harvest_ns'])} to harvest them"
 
 
 def _account(account: Mapping[str, Any]) -> list[str]:

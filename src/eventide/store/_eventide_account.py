@@ -11,7 +11,9 @@ _KINDS = {"spans": ("begin", "span"), "instants": ("instant",), "counters": ("co
           "operations": ("hook",)}  # fmt: skip
 
 
-def metadata_of(path: Path, raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+def metadata_of(
+    path: Path, raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any], notes: dict[str, Any]
+) -> dict[str, Any]:
     """The metadata of the trace in `path`."""
     account = account_of(raw, head, told)
     return {
@@ -24,7 +26,7 @@ def metadata_of(path: Path, raw: dict[str, Any], head: dict[str, Any], told: dic
         "wall_clock": {"unix_ns": head.get("wall_ns"), "at_ns": head.get("wall_at_ns")},
         "clock": {"name": "CLOCK_MONOTONIC", "unit": "ns", "stamps": head.get("clock"), **raw["clock"]},
         "account": account,
-        "warnings": _warnings(raw, account, told),
+        "warnings": [*_warnings(raw, account, told), *_of_torch(notes.get("torch", {}))],
     }
 
 
@@ -56,6 +58,17 @@ def account_of(raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any]) 
             "drainer_cpu_ns": told.get("drainer_cpu_ns", 0),
         },
     }
+
+
+def _of_torch(told: dict[str, Any]) -> list[str]:
+    """What the listener at torch's profiler noted (adapters/_torch_session.py)."""
+    said = [str(line) for line in told.get("warnings", [])]
+    if limit := told.get("limit_s"):
+        heard = f"{limit:g} s from its import, and {limit:g} s from the first step of an optimizer"
+        said.append(f"torch's operators were heard for a time only, {heard}; --torch-seconds sets how long")
+    if told.get("held"):
+        said.append("torch's operators were still in its profiler when the program ended: they are lost")
+    return said
 
 
 def _warnings(raw: dict[str, Any], account: dict[str, Any], told: dict[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from eventide import _native
 from eventide.store._eventide_account import metadata_of
 from eventide.store._eventide_columns import ABSENT, Ints, Names, arrays, optional, parsed, strings, texts
+from eventide.store._eventide_kineto import tie
 from eventide.store._eventide_levels import failures, memory_levels
 from eventide.store._eventide_tracks import Tracks
 from eventide.store._eventide_work import Work
@@ -43,17 +44,20 @@ def read(path: Path) -> Trace:
     spans = arrays(raw["spans"])
     told = arrays(raw["hooks"], narrow=("end",))
     hooks, order = _in_order(told, tracks)
+    tied, untied = tie(spans, names, tracks)
     work = Work(hooks, head.get("hooks", []), names, tracks, len(spans["start"]))
     tables = {
         "spans": _spans(spans, work.spans, known),
         "instants": _instants(arrays(raw["instants"]), failures(work.spans), known),
         "counters": _counters(arrays(raw["counters"]), memory_levels(hooks, head.get("hooks", []), names), known),
-        "edges": _edges(arrays(raw["edges"]), work.edges, known),
+        "edges": _edges(arrays(raw["edges"]), tied, work.edges, known),
         "operations": _operations(hooks, _accesses(told).take(pa.array(order)), head, known),
         "stacks": stacks,
         "tracks": tracks.table(),
     }
-    trace = Trace(tables, {**metadata_of(path, raw, head, account), **notes})
+    metadata = {**metadata_of(path, raw, head, account, notes), **notes}
+    metadata["account"]["untied"] = untied
+    trace = Trace(tables, metadata)
     return cut(trace, *notes["window"]) if "window" in notes else trace
 
 
@@ -144,7 +148,7 @@ def _joined(name: str, given: dict[str, Any], derived: dict[str, Any]) -> pa.Tab
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
-def _edges(edges: Any, more: list[dict[str, Any]], known: Known) -> dict[str, Any]:
+def _edges(edges: Any, tied: dict[str, list[Any]], more: list[dict[str, Any]], known: Known) -> dict[str, Any]:
     rows = len(edges["kind"])
     given = {
         "kind": [known.names[number] for number in edges["kind"].tolist()],
@@ -155,7 +159,7 @@ def _edges(edges: Any, more: list[dict[str, Any]], known: Known) -> dict[str, An
         "from_span": [None] * rows,
         "to_span": [None] * rows,
     }
-    return {name: column + [row.get(name) for row in more] for name, column in given.items()}
+    return {name: column + tied[name] + [row.get(name) for row in more] for name, column in given.items()}
 
 
 def _in_order(hooks: dict[str, Any], tracks: Tracks) -> tuple[dict[str, Any], Ints]:

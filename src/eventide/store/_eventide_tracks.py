@@ -20,7 +20,19 @@ class Tracks:
         program = str(about.get("program") or "").rpartition("/")[2] or "process"
         self._rows: list[dict[str, Any]] = [{"kind": "process", "name": program, "pid": head.get("pid")}]
         self._by_stream: dict[tuple[str | None, int], int] = {}
-        self._by_number = [0] + [self._add(json.loads(text) if text else {}) for text in described]
+        self._by_number = [0, *self._add_all([json.loads(text) if text else {} for text in described])]
+
+    def _add_all(self, described: list[dict[str, Any]]) -> list[int]:
+        """Threads that recorded for themselves say when they attached; what others tell of a thread joins its row."""
+        attached = {one["tid"] for one in described if "attached" in one}
+        found: dict[int, int] = {}  # by tid; the system uses tids again: the newest
+        rows = []
+        for one in described:
+            joins = one.get("kind") == "thread" and "attached" not in one and one.get("tid") in attached
+            rows.append(-1 if joins else self._add(one))
+            if "attached" in one:
+                found[one["tid"]] = rows[-1]
+        return [found[one["tid"]] if row < 0 else row for one, row in zip(described, rows, strict=True)]
 
     def _add(self, track: dict[str, Any]) -> int:
         row = {name: track.get(name) for name in _COLUMNS}

@@ -20,7 +20,7 @@ from eventide._native import ChromeDocument
 from eventide.errors import TraceFormatError
 from eventide.store import _kineto_metadata as metadata
 from eventide.store._chrome_own import is_own, restore
-from eventide.store._kineto_categories import KNOWN, NUMBER, STEP, WORDS, categorize
+from eventide.store._kineto_categories import KNOWN, NUMBER, WORDS, categorize
 from eventide.store._kineto_columns import NONE, Ids, Ints, Strings, integers, texts, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, add_waits, find_callers
 from eventide.store._kineto_flows import add_flows
@@ -28,6 +28,7 @@ from eventide.store._kineto_input import pieces
 from eventide.store._kineto_memory import memory_counters
 from eventide.store._kineto_stacks import read_stacks
 from eventide.store._kineto_tracks import Tracks, find_tracks
+from eventide.store._kineto_words import STEP
 from eventide.store._trace import Trace
 
 MAX_VALUE = 128 << 20  # bytes of one event

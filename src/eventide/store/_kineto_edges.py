@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from eventide.store._kineto_categories import NUMBER
 from eventide.store._kineto_columns import NONE, Ids, Ints, Mask
-from eventide.store._kineto_tracks import ALL_STREAMS, Tracks
+from eventide.store._kineto_tracks import Tracks
+from eventide.store._kineto_words import ALL_STREAMS
 
 KINDS = ["launch", "wait", "synchronize", "fwdbwd", "flow"]
 COLUMNS = ("from_track", "from_time", "from_span", "to_track", "to_time", "to_span", "event", "version", "correlation")

@@ -35,7 +35,8 @@ def add_flows(edges: Edges, rows: Rows, flows: dict[str, Any], strings: Strings)
     kinds = _kinds(flows, strings)
     loose = order[(phase != ord("s")) & ~tied]
     own = kinds[loose] == KINDS.index("launch")
-    own[own] = (spans[loose[own]] >= 0) & ~rows.on_device[spans[loose[own]]]
+    own &= spans[loose] >= 0
+    own[own] = ~rows.on_device[spans[loose[own]]]
     counts = {
         OWN_ENDS: int(own.sum()),
         "flow ends without a start": len(loose) - int(own.sum()),

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from eventide.store._kineto_categories import is_device
 from eventide.store._kineto_columns import NONE, Ids, Mask, Strings, first_of_each, texts
+from eventide.store._kineto_words import ALL_STREAMS, is_device
 
 _INTEGER, _TEXT, _LANE = 1, 2, 3  # kinds of ids in the core
-ALL_STREAMS = {-1, 2**32 - 1}  # how CUPTI says that a row is about no one stream
 STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA)\b[ :]*(\d{1,9})?", re.IGNORECASE)
 _STREAM_OF_PROCESS = re.compile(r"/stream:(\d{1,9}|all)\b")  # TensorFlow has a process for each stream

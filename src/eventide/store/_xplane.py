@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from eventide import _native
 from eventide.errors import TraceFormatError, UsageValueError
-from eventide.store._kineto_categories import NUMBER, WORDS, on_device, unnamed
+from eventide.store._kineto_categories import NUMBER, WORDS
 from eventide.store._kineto_columns import NONE, integers, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, find_callers
 from eventide.store._kineto_tracks import LINES_OF_TPU, STREAM, Place, Track, Tracks
+from eventide.store._kineto_words import on_device, unnamed
 from eventide.store._pftrace_reader import coded, gunzip, read_texts
 from eventide.store._trace import Trace
 

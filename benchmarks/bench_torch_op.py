@@ -1,0 +1,82 @@
+"""What does a torch operator cost under our profilers, against torch.profiler alone?
+
+The operator adds one to 16 numbers. Under `eventide run` it is heard by our session at torch's own profiler; getting at
+what was heard is our harvest, against `prof.events()`. `et.profile` hears it through a dispatch mode, which costs more
+and knows more: FLOPs by formula, modules of the backward, storages, errors.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import eventide as et
+from benchmarks._harness import Missing, Options, Round, Row, compare, pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def rows(options: Options) -> Iterator[Row]:
+    number = options.number(20_000)
+    try:
+        import torch
+    except ImportError:
+        missing = Missing("torch is not installed")
+        yield compare("a torch operator, heard", "torch.profiler", lambda: 0.0, missing, options, bar=1.1)
+        return
+    heard, harvest = session(torch, number)
+    theirs, events = profiler(torch, number)
+    against = f"torch.profiler {torch.__version__}"
+    with pinned():
+        yield compare("a torch operator, heard by eventide run", against, heard, theirs, options, bar=1.1)
+        yield compare("harvest of an operator", "prof.events()", harvest, events, options, bar=1)
+        yield compare("a torch operator under et.profile", against, mode(torch, number), theirs, options)
+
+
+def loop(torch: Any, number: int) -> float:
+    x = torch.ones(16)
+    begin = time.perf_counter()
+    for _ in range(number):
+        x.add(1)
+    return (time.perf_counter() - begin) / number * 1e9
+
+
+def session(torch: Any, number: int) -> tuple[Round, Round]:
+    """An operator in the loop, and what it costs to bring it into the trace."""
+    from eventide.adapters._torch_kineto import Wanted
+    from eventide.adapters._torch_session import Session
+
+    def measure(harvest: bool) -> float:
+        recorder = et.Recorder()
+        recorder.start()
+        ours = Session(Wanted())
+        cost = loop(torch, number)
+        ours.close()
+        recorder.close()
+        return ours.account.harvest_ns / ours.account.operators if harvest else cost
+
+    return lambda: measure(False), lambda: measure(True)
+
+
+def profiler(torch: Any, number: int) -> tuple[Round, Round]:
+    def measure(harvest: bool) -> float:
+        prof = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+        prof.start()
+        cost = loop(torch, number)
+        begin = time.perf_counter()
+        prof.stop()
+        if not harvest:
+            return cost
+        count = len(prof.events())
+        return (time.perf_counter() - begin) / count * 1e9
+
+    return lambda: measure(False), lambda: measure(True)
+
+
+def mode(torch: Any, number: int) -> Round:
+    def measure() -> float:
+        with et.profile():
+            return loop(torch, number)
+
+    return measure

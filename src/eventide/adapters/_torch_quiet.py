@@ -1,0 +1,40 @@
+"""Kineto writes lines to stderr when a session begins and ends; a program must print what it would have printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_LEVEL = "KINETO_LOG_LEVEL"
+_NOTHING = "99"
+
+
+@contextmanager
+def without_kineto_s_lines() -> Iterator[None]:
+    """Kineto looks at the environment once, when its first session is prepared; what the user set there stays."""
+    before = os.environ.get(_LEVEL)
+    if before is None:
+        os.environ[_LEVEL] = _NOTHING
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_LEVEL, None)
+
+
+@contextmanager
+def without_torch_s_warning() -> Iterator[None]:
+    """Of the few microseconds inside, what is written to stderr is kept back and written again, torch's line apart."""
+    real = os.dup(2)
+    kept = os.memfd_create("eventide-stderr")
+    os.dup2(kept, 2)
+    try:
+        yield
+    finally:
+        os.dup2(real, 2)
+        for line in os.pread(kept, 1 << 20, 0).splitlines(keepends=True):
+            if b"profiler_kineto.cpp" not in line:
+                os.write(real, line)
+        os.close(kept)
+        os.close(real)

@@ -1,0 +1,256 @@
+"""Our session at Kineto, torch's own profiler: operators of all threads and device activity, for the recording.
+
+Kineto holds what it heard until the session is stopped, and has one session a process. So ours is harvested before the
+recording ends (and before one inside it does), makes way when the program starts a profiler of its own, takes over what
+that one heard, and begins again. After `seconds` it hears no more, since nobody can ask Kineto how much it holds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eventide.adapters import _torch_profilers as profilers
+from eventide.adapters._guard import guarded
+from eventide.adapters._torch_events import Conversion
+from eventide.adapters._torch_kineto import Kineto, Wanted
+from eventide.runtime import HostClock
+from eventide.store._recorder import before_end, note
+
+_log = logging.getLogger("eventide.adapters")
+
+
+@dataclass
+class Account:
+    """What became of it, for the trace."""
+
+    operators: int = 0
+    on_devices: int = 0
+    imported: int = 0  # sessions of the program
+    harvest_ns: int = 0
+    clock_error_ns: int = 0
+    limit_s: float = 0.0  # that was reached; 0: none
+    held: bool = False  # Kineto has something that is not in the trace yet
+    warnings: list[str] = field(default_factory=list)
+
+    def keep(self) -> None:
+        """With the trace that is being recorded."""
+        note({"torch": {**self.__dict__, "clock": "CLOCK_REALTIME"}})
+
+
+class Session:
+    """From construction to close(). Made when torch is imported, and never raises into it."""
+
+    def __init__(self, wanted: Wanted, counted: Callable[[], bool] = lambda: False) -> None:
+        self.account = Account()
+        self._counted = counted  # somebody else tells the steps
+        self._wanted = wanted
+        self._lock = threading.RLock()  # guards the rest
+        self._kineto = Kineto(wanted)
+        self._clock = HostClock("CLOCK_REALTIME")
+        self._going = False  # Kineto hears for us
+        self._others = 0  # listeners of ours that hear operators by other means
+        self._over = self._closed = False
+        self._pid = os.getpid()
+        self._end = allocate_lock()
+        self._end.acquire()
+        self._outer, _state.session = _state.session, self
+        profilers.install()
+        profilers.listen(self)
+        before_end.append(self.tell)
+        self._turn = 0
+        self._start()
+        self._arm()
+
+    @guarded
+    def _start(self) -> None:
+        if self._going or self._others or self._over or self._closed or profilers.running():
+            return
+        self._clock.sample()
+        self._kineto.start()
+        self._going = self.account.held = True
+        self.account.keep()
+
+    def _arm(self) -> None:
+        """From now on, so many seconds."""
+        if self._wanted.seconds:
+            self._turn += 1
+            start_new_thread(self._stop_later, (self._turn,))
+
+    def _stop_later(self, turn: int) -> None:
+        if self._end.acquire(timeout=self._wanted.seconds):
+            self._end.release()  # for the others that wait
+        elif turn == self._turn:
+            self.enough()
+
+    @guarded
+    def enough(self) -> None:
+        """The limit is reached: no more is heard."""
+        with self._lock:
+            if self._closed or self._over or self._pid != os.getpid():
+                return
+            self._over = True
+            if self._going:
+                self._kineto.hush()
+            self.account.limit_s = self._wanted.seconds
+            self.account.keep()
+
+    @guarded
+    def again(self) -> None:
+        """The first step is over: what counts begins now, and so does the limit, whether it was reached or not."""
+        with self._lock:
+            if self._closed or self._pid != os.getpid():
+                return
+            if self._over:
+                self._harvest()
+                self._over = False
+                self._start()
+            self._arm()
+
+    def _harvest(self) -> None:
+        """What Kineto holds goes into the recording."""
+        if not self._going:
+            return
+        self._going = False
+        began = time.monotonic_ns()
+        try:
+            self._take(self._kineto.stop(), self._wanted, None)
+        except Exception as error:  # noqa: BLE001  (never into the program)
+            _log.exception("torch's operators are lost, the program goes on")
+            self.account.warnings.append(f"torch's operators are lost: {type(error).__name__}: {error}")
+        finally:
+            self.account.held = False
+            self.account.harvest_ns += time.monotonic_ns() - began
+            self.account.keep()
+
+    def _take(self, result: Any, wanted: Wanted, skip: Callable[[int, str, int], bool] | None) -> None:
+        events = result.events()
+        self._clock.sample()
+        if not events:
+            return
+        first, last = events[0].start_ns(), time.time_ns()
+        offsets = [self._clock.to_trace(one) - one for one in (first, last)]
+        error = abs(offsets[1] - offsets[0]) // 2 + max(self._clock.error_ns(one) for one in (first, last))
+        self.account.clock_error_ns = max(self.account.clock_error_ns, error)
+        conversion = Conversion(
+            sum(offsets) // 2,
+            device=self._kineto.device,
+            operators=wanted.operators,
+            shapes=wanted.shapes,
+            flops=wanted.flops,
+            steps=not self._counted(),
+            skip=skip,
+        )
+        conversion.take(events)
+        self.account.operators += conversion.operators
+        self.account.on_devices += conversion.on_devices
+
+    def tell(self) -> None:
+        """A recording ends, perhaps one inside ours: what was heard so far is told."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
+                self._start()
+
+    def make_way(self) -> None:
+        """Somebody else listens; come_back() when they are done."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
+                self._others += 1
+
+    def come_back(self) -> None:
+        """They are done."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._others = max(0, self._others - 1)
+                self._start()
+
+    def theirs_begins(self) -> None:
+        """A profiler of the program wants Kineto for itself."""
+        with self._lock:
+            if self._pid == os.getpid():
+                self._harvest()
+
+    def theirs_ended(self, result: Any) -> None:
+        """It is over: what it heard is in the trace too."""
+        if result is not None:
+            self._import(result)
+        with self._lock:
+            if self._pid == os.getpid():
+                self._start()
+
+    @guarded
+    def _import(self, result: Any) -> None:
+        with self._lock:
+            if self._pid != os.getpid() or self._closed or self._others:
+                return
+            began = time.monotonic_ns()
+            told = profilers.told_spans()
+            wanted = replace(self._wanted, shapes=True, flops=True)
+            self._take(_InOrder(result), wanted, told.are_ours if told is not None else None)
+            self.account.imported += 1
+            self.account.harvest_ns += time.monotonic_ns() - began
+            self.account.keep()
+
+    def close(self) -> None:
+        """Hear no more; what was heard is told."""
+        with self._lock:
+            if self._closed or self._pid != os.getpid():
+                return
+            self._harvest()
+            self._closed = True
+            if profilers.running():
+                line = "a torch profiler of the program ran when the recording ended: what it heard is not here"
+                self.account.warnings.append(line)
+                self.account.keep()
+            self._end.release()
+        before_end.remove(self.tell)
+        _state.session = self._outer
+        profilers.listen(self._outer)
+
+    def forget(self) -> None:
+        """In a forked child: the session is the parent's."""
+        self._lock = threading.RLock()
+
+
+class _InOrder:
+    """A result whose events come in the order of time."""
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def events(self) -> list[Any]:
+        return sorted(self._result.events(), key=lambda event: event.start_ns())
+
+
+class _State:
+    """The session of this process, if there is one."""
+
+    session: Session | None = None
+
+
+_state = _State()
+
+
+def make_way() -> Callable[[], None]:
+    """Somebody else hears operators from now on, by other means; call the result when they are done."""
+    session = _state.session
+    if session is None:
+        return lambda: None
+    session.make_way()
+    return session.come_back
+
+
+def _after_fork() -> None:
+    if _state.session is not None:
+        _state.session.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)

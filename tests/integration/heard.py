@@ -1,0 +1,39 @@
+"""A recording with a session at torch's profiler in it, and what it heard."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import eventide as et
+from eventide.adapters._torch_kineto import Wanted
+from eventide.adapters._torch_session import Session
+
+
+class Heard:
+    """A recording with a session in it."""
+
+    def __init__(self, **wanted: Any) -> None:
+        self.recorder = et.Recorder()
+        self._wanted = Wanted(**wanted)
+
+    def __enter__(self) -> Self:
+        self.recorder.start()
+        self.session = Session(self._wanted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.session.close()
+        self.trace = self.recorder.stop()
+        self.trace.check()
+
+    def rows(self, category: str) -> list[dict[str, Any]]:
+        tracks = self.trace.tracks.to_pylist()
+        rows = [row for row in self.trace.spans.sort_by("start").to_pylist() if row["category"] == category]
+        return [{**row, "where": tracks[row["track"]]} for row in rows]
+
+    def names(self, category: str = "op") -> list[str]:
+        return [row["name"] for row in self.rows(category)]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        return self.trace.metadata["torch"]

@@ -1,0 +1,102 @@
+"""Device activity from torch's profiler, without a device: raw events made of real files give the trace of the file.
+
+Nothing here ran on a GPU: the files did. What torch hands over on a machine with one was never seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import eventide as et
+from eventide.adapters._torch_events import Conversion
+from tests.integration.processes import ROOT
+from tests.kineto_event import PID, events_of
+
+FOLDER = ROOT.parent / "shared" / "traces"
+FILES = [
+    ("nvidia_event_sync", "cuda", "CUDA"),
+    ("nvidia_simple_add", "cuda", "CUDA"),
+    ("nvidia_triton", "cuda", "CUDA"),
+    ("nvidia_alexnet", "cuda", "CUDA"),
+    ("nvidia_training_rank0", "cuda", "CUDA"),
+    ("amd_mi250_training", "hip", "CUDA"),
+    ("mtia_inference", "mtia", "MTIA"),
+    ("cpu_only", "gpu", "CPU"),
+]
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the folder of real traces, ../shared/traces")
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda one: one[0])
+def both(request, tmp_path_factory) -> tuple[et.Trace, et.Trace]:
+    """What the reader of files says, and what was recorded."""
+    name, kind, device = request.param
+    path = FOLDER / f"{name}.json.gz"
+    with et.Recorder(tmp_path_factory.mktemp("events") / "t.eventide") as recorder:
+        Conversion(0, device=lambda _: kind, pid=PID).take(events_of(path, device))
+    return et.open_trace(path), recorder.trace
+
+
+def spans(trace: et.Trace) -> list[dict[str, Any]]:
+    """Without the one that is about the file itself."""
+    tracks = trace.tracks.to_pylist()
+    rows = [{**row, "where": tracks[row["track"]]} for row in trace.spans.to_pylist()]
+    return [row for row in rows if row["name"] != "PyTorch Profiler (0)"]
+
+
+def place(track: dict[str, Any]) -> Any:
+    if track["device"] is not None:
+        return (track["kind"], track["device"], track["stream"])
+    return (track["kind"], track["tid"])
+
+
+def test_every_slice_is_there_at_its_time_on_its_track_with_its_category(both):
+    of_file, recorded = both
+
+    def told(trace: et.Trace) -> Counter[Any]:
+        keys = ("name", "category", "start", "duration", "submit", "work")
+        return Counter((*(row[key] for key in keys), place(row["where"])) for row in spans(trace))
+
+    assert told(recorded) == told(of_file)
+    assert not any(recorded.metadata["account"]["dropped"].values())
+
+
+def test_launches_waits_and_synchronizations_are_the_same_edges(both):
+    of_file, recorded = both
+
+    def told(trace: et.Trace, kind: str) -> Counter[Any]:
+        rows, names = trace.edges.to_pylist(), trace.spans.to_pylist()
+        ends = ("from_span", "to_span")
+        return Counter(
+            (
+                edge["from_time"],
+                edge["to_time"],
+                edge["event"],
+                edge["version"],
+                *((names[edge[end]]["name"], names[edge[end]]["start"]) for end in ends if kind != "fwdbwd"),
+            )
+            for edge in rows
+            if edge["kind"] == kind
+        )
+
+    for kind in ("launch", "wait", "synchronize", "fwdbwd"):
+        assert told(recorded, kind) == told(of_file, kind), kind
+
+
+def test_the_recorded_trace_is_sound(both):
+    both[1].check()
+
+
+def test_arguments_of_kernels_are_kept(both):
+    kinds = ("kernel", "copy", "wait", "sync", "communication")
+    of_file, recorded = (
+        [row for row in spans(trace) if row["category"] in kinds and row["where"]["device"]] for trace in both
+    )
+    told = [
+        Counter((row["name"], row["start"], json.dumps(json.loads(row["args"]), sort_keys=True)) for row in rows)
+        for rows in (of_file, recorded)
+    ]
+    assert told[1] == told[0]

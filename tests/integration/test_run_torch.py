@@ -1,0 +1,119 @@
+"""`eventide run` on programs that use torch: they run unchanged, and what torch did is in the trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eventide as et
+from tests.integration import perfetto
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
+pytest.importorskip("torch", reason="torch is not installed")
+PROGRAMS = Path(__file__).parent / "programs"
+PATIENCE = 400
+
+
+def python(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
+    )
+
+
+def recorded(program: str, *arguments: str, cwd: Path, options: tuple[str, ...] = ()) -> Any:
+    launcher = ("-m", "eventide", "run", "-o", "t.eventide", "--sample", "0", *options)
+    return python(*launcher, str(PROGRAMS / program), *arguments, cwd=cwd)
+
+
+def rows(trace: et.Trace, category: str) -> list[dict[str, Any]]:
+    return [row for row in trace.spans.sort_by("start").to_pylist() if row["category"] == category]
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory) -> tuple[Path, Any, et.Trace]:
+    """A training with torch.compile: it agrees with itself without us."""
+    folder = tmp_path_factory.mktemp("training")
+    plain = python(str(PROGRAMS / "train.py"), cwd=folder)
+    watched = recorded("train.py", cwd=folder, options=("--torch", "shapes"))
+    assert (watched.returncode, watched.stdout) == (plain.returncode, plain.stdout)
+    assert plain.returncode == 0, plain.stderr
+    lines = watched.stderr.splitlines()
+    ours = next(number for number, line in enumerate(lines) if line.startswith("eventide: "))
+    assert lines[:ours] == plain.stderr.splitlines()
+    return folder, watched, et.open_trace(folder / "t.eventide")
+
+
+def test_a_training_with_torch_compile_shows_operators_forward_and_backward(training):
+    _, _, trace = training
+    trace.check()
+    names = Counter(row["name"] for row in rows(trace, "op"))
+    assert names["CompiledFunction"] == names["CompiledFunctionBackward"] == 6  # the graph, and its gradient
+    assert names["aten::addmm"] > 0
+    assert any(edge["kind"] == "fwdbwd" for edge in trace.edges.to_pylist())
+    dims = [json.loads(row["args"])["shapes"] for row in rows(trace, "op") if row["name"] == "aten::cross_entropy_loss"]
+    assert [one[:2] for one in dims] == [[[96, 50], [96]]] * 6
+    assert not any(trace.metadata["account"]["dropped"].values())
+
+
+def test_its_compiles_and_steps_are_spans(training):
+    _, _, trace = training
+    compiles = {(row["name"], json.loads(row["args"])["trigger"]) for row in rows(trace, "compile")}
+    assert ("forward", "DYNAMO") in compiles  # the backward's too, unless it came from torch's cache
+    assert [row["name"] for row in rows(trace, "step")] == [f"ProfilerStep#{number}" for number in range(6)]
+    assert [row["name"] for row in rows(trace, "annotation")].count("Optimizer.step#AdamW.step") == 6
+
+
+def test_the_summary_tells_the_operators_and_what_it_cost_to_get_them(training):
+    _, watched, trace = training
+    told = trace.metadata["torch"]
+    assert told["operators"] > 500
+    assert f"torch's operators: {told['operators']:,}; " in watched.stderr
+    assert "to harvest them" in watched.stderr
+
+
+def test_perfetto_sees_every_slice_and_loses_nothing(training):
+    folder, _, trace = training
+    trace.save(folder / "t.pftrace")
+    with perfetto.trace_processor(folder / "t.pftrace") as processor:
+        assert perfetto.lost(processor) == []
+        assert len(perfetto.slices(processor)) == len(perfetto.expected_slices(trace))
+
+
+@pytest.mark.parametrize("how", ["_exit", "SIGKILL"])
+def test_a_program_that_is_cut_off_loses_what_torch_held_and_the_trace_says_so(tmp_path, how):
+    done = recorded("torch_ends.py", how, cwd=tmp_path)
+    assert done.returncode == {"_exit": 3, "SIGKILL": -9}[how]
+    lost = "torch's operators were still in its profiler when the program ended: they are lost"
+    assert lost in et.open_trace(tmp_path / "t.eventide").metadata["warnings"]
+    assert lost in " ".join(done.stderr.split())
+
+
+def test_torch_can_be_left_alone(tmp_path):
+    done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "none"))
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    trace = et.open_trace(tmp_path / "t.eventide")
+    assert rows(trace, "op") == []
+    assert "torch" not in trace.metadata
+
+
+def test_a_schedule_has_the_operators_of_its_steps_in_each_file(tmp_path):
+    done = recorded("torch_ends.py", cwd=tmp_path, options=("--schedule", "1,0,2,2", "--quiet"))
+    assert done.returncode == 0, done.stderr
+    found = []
+    for name in ("t.eventide", "t-2.eventide"):
+        trace = et.open_trace(tmp_path / name)
+        names = Counter(row["name"] for row in rows(trace, "op"))
+        found.append(([row["name"] for row in rows(trace, "step")], names["aten::linear"]))
+    assert found == [(["ProfilerStep#1", "ProfilerStep#2"], 2), (["ProfilerStep#4", "ProfilerStep#5"], 2)]
+
+
+def test_a_word_that_torch_does_not_know_is_refused_before_the_program_runs(tmp_path):
+    done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "ops,memory"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--torch memory is nothing that torch tells; it tells ops, shapes, flops, or none" in done.stderr

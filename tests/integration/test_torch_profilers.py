@@ -1,0 +1,182 @@
+"""The program's own torch.profiler beside our session: it hears what it hears without us, and we import its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import eventide as et
+from tests.integration.heard import Heard
+from tests.integration.processes import ROOT
+from tests.kineto_event import events_of
+
+pytestmark = pytest.mark.heavy
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
+from eventide.adapters import _torch_session  # noqa: E402
+from eventide.adapters._torch_kineto import Kineto  # noqa: E402
+from eventide.adapters.torch import install, uninstall  # noqa: E402
+
+EVENT_SYNC = ROOT.parent / "shared" / "traces" / "nvidia_event_sync.json.gz"
+
+
+@pytest.fixture(autouse=True)
+def adapter():
+    install()
+    yield
+    uninstall()
+
+
+def profiled(profile, steps: int = 1) -> Any:
+    """What a program does with a profiler of its own."""
+    with profile as prof:
+        for _ in range(steps):
+            with et.span("of ours"):
+                torch.ones(3) + 1
+            if hasattr(prof, "step"):
+                prof.step()
+    return prof
+
+
+def test_a_profiler_of_the_program_hears_what_it_hears_without_us(tmp_path):
+    alone = profiled(torch.profiler.profile(record_shapes=True))
+    with Heard() as heard:
+        torch.zeros(1)
+        beside = profiled(torch.profiler.profile(record_shapes=True))
+        torch.empty(1)
+    counts = [Counter(event.name for event in prof.events()) for prof in (alone, beside)]
+    assert counts[1] == counts[0]
+    assert [(row.key, row.count) for row in beside.key_averages()] == [
+        (row.key, row.count) for row in alone.key_averages()
+    ]
+    beside.export_chrome_trace(str(tmp_path / "theirs.json"))
+    assert "aten::add" in {row["name"] for row in json.loads((tmp_path / "theirs.json").read_text())["traceEvents"]}
+    # Before, theirs and after: all of it is in our trace, and once.
+    names = Counter(heard.names())
+    assert (names["aten::zeros"], names["aten::add"], names["aten::ones"]) == (1, 1, 1)
+    assert heard.names()[-1] == "aten::empty"
+    assert heard.told["imported"] == 1
+
+
+def test_our_spans_are_in_the_program_s_profile_and_not_twice_in_ours():
+    with Heard() as heard:
+        prof = profiled(torch.profiler.profile())
+        with et.span("later"):
+            torch.ones(1)
+    assert "of ours" in {event.name for event in prof.events()}
+    assert "later" not in {event.name for event in prof.events()}
+    assert heard.names("span") == ["of ours", "later"]
+    assert "of ours" not in heard.names() + heard.names("annotation")
+
+
+def test_a_record_function_of_the_same_name_inside_of_a_span_stays():
+    with Heard() as heard, torch.profiler.profile(), et.span("twin"), torch.profiler.record_function("twin"):
+        torch.ones(1)
+    assert heard.names("span") == ["twin"]
+    assert heard.names("annotation") == ["twin"]
+
+
+def test_spans_show_in_torch_s_profile_without_a_recording_of_ours():
+    with torch.profiler.profile() as prof, et.span("shown", batch=3):
+        torch.ones(1)
+    assert [event.name for event in prof.events() if event.name == "shown"] == ["shown"]
+    assert not profilers.running()
+
+
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+def test_a_schedule_with_several_cycles_works_as_without_us():
+    def cycles() -> list[Counter[str]]:
+        found: list[Counter[str]] = []
+        plan = torch.profiler.schedule(wait=1, warmup=1, active=1, repeat=2)
+        ready = lambda prof: found.append(Counter(event.name for event in prof.events()))  # noqa: E731
+        profiled(torch.profiler.profile(schedule=plan, on_trace_ready=ready), steps=8)
+        return found
+
+    alone = cycles()
+    with Heard() as heard:
+        beside = cycles()
+    assert len(beside) == 2
+    assert beside == alone
+    assert heard.told["imported"] == 2
+    steps = Counter(heard.names("step"))
+    assert (steps["ProfilerStep#2"], steps["ProfilerStep#5"]) == (1, 1)
+    assert set(steps.values()) == {1}
+    assert heard.names().count("aten::add") >= 4  # cycles of theirs, and of ours between them
+
+
+def test_the_older_profiler_of_autograd_is_noticed_too():
+    with Heard() as heard:
+        with torch.autograd.profiler.profile(use_kineto=True) as prof:
+            torch.ones(3) + 1
+        torch.empty(1)
+    assert "aten::add" in {row.key for row in prof.key_averages()}
+    assert (heard.names().count("aten::add"), heard.names()[-1]) == (1, "aten::empty")
+
+
+def test_a_profiler_that_runs_already_is_left_alone_and_its_result_imported():
+    heard = Heard()
+    with torch.profiler.profile() as prof:
+        torch.zeros(1)
+        heard.__enter__()
+        torch.ones(1)
+    torch.empty(1)
+    heard.__exit__()
+    assert {"aten::zeros", "aten::ones"} <= {event.name for event in prof.events()}
+    assert {"aten::ones", "aten::empty"} <= set(heard.names())
+
+
+def test_a_profiler_of_the_program_that_never_ends_is_told():
+    prof = torch.profiler.profile()
+    with Heard() as heard:
+        prof.start()
+        torch.ones(1)
+    prof.stop()
+    assert "aten::ones" in {event.name for event in prof.events()}
+    (warning,) = heard.trace.metadata["warnings"]
+    assert warning == "a torch profiler of the program ran when the recording ended: what it heard is not here"
+
+
+@pytest.mark.skipif(not EVENT_SYNC.exists(), reason="needs the folder of real traces, ../shared/traces")
+def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeypatch) -> None:
+    """The device is a file of a real one: torch's functions are not reached, all behind them is."""
+
+    class FromFile(Kineto):
+        def start(self) -> None:
+            self.began = time.time_ns()
+
+        def stop(self) -> Any:
+            rows = events_of(EVENT_SYNC, "CUDA")
+            shift = self.began - min(row.start_ns() for row in rows)
+            return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
+
+    monkeypatch.setattr(_torch_session, "Kineto", FromFile)
+    monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
+    with et.profile() as prof:
+        torch.ones(3)
+        until = time.time_ns() + 10_000_000  # the file is 3 ms long
+        while time.time_ns() < until:
+            pass
+    spans = prof.result.trace.spans.to_pylist()
+    assert [row["name"] for row in spans if row["category"] == "op"] == ["aten::ones"]  # once, and none of the file's
+    assert sum(row["category"] == "kernel" for row in spans) == 4
+    assert Counter(edge["kind"] for edge in prof.result.trace.edges.to_pylist())["launch"] == 5
+
+
+def test_only_spans_that_were_told_are_taken_for_ours() -> None:
+    told = profilers.Annotations(str)
+    before = time.time_ns()
+    assert told("mine") == "mine"
+    here = threading.get_native_id()
+    assert not told.are_ours(here, "mine", before - 1_000_000)
+    assert not told.are_ours(here + 1, "mine", time.time_ns())
+    assert not told.are_ours(here, "other", time.time_ns())
+    assert told.are_ours(here, "mine", time.time_ns())
+    assert not told.are_ours(here, "mine", time.time_ns())
