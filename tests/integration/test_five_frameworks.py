@@ -108,7 +108,7 @@ def test_each_framework_has_its_compiles(five):
 
 def test_the_work_of_the_queue_is_on_its_own_track_and_on_the_same_clock(five):
     trace, began, ended, _ = five
-    work = spans(trace, "work")
+    work = spans(trace, "work") + spans(trace, "copy")
     assert [span["name"] for span in work] == ["fill"] * 10 + ["read buffer"]
     (track,) = {span["track"] for span in work}
     assert trace.tracks.to_pylist()[track]["name"].startswith("queue 1 on ")

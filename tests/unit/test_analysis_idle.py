@@ -109,7 +109,8 @@ def test_a_submit_time_without_a_thread_still_tells_a_late_host():
 
 def test_a_gap_says_who_launched_what_the_host_did_and_its_line():
     b = Builder()
-    b.stacks = [[{"file": "train.py", "line": 42, "function": "step"}]]
+    inner = {"file": "/usr/lib/python3/dist-packages/pyopencl/__init__.py", "line": 7, "function": "enqueue_copy"}
+    b.stacks = [[inner, {"file": "train.py", "line": 42, "function": "step"}]]  # the line is the program's own
     b.launch((0, 5), "first", 5, 20)
     b.span(b.thread(), "DataLoader", 22, 45, "annotation")
     b.span(b.thread(), "aten::mm", 48, 60)

@@ -99,12 +99,13 @@ def _import(running: _Running) -> None:
     file = max(files, key=lambda one: one.stat().st_mtime_ns)
     trace = _xplane.read(file)
     running.clock.sample()
-    spans = _record(trace, running.clock)
+    spans = record_profile(trace, running.clock)
     told = {"file": file.name, "spans": spans, "clock_error_ns": running.clock.error_ns(time.time_ns())}
     _native.record_span(None, "read JAX's profile", "span", began, time.monotonic_ns(), json.dumps(told))
 
 
-def _record(trace: Any, clock: HostClock) -> int:
+def record_profile(trace: Any, clock: HostClock) -> int:
+    """Tell the recording that runs; gives the number of spans."""
     tracks = [_track(row) for row in trace.tracks.to_pylist()]
     at = clock.to_trace
     number = 0
@@ -119,15 +120,15 @@ def _record(trace: Any, clock: HostClock) -> int:
             start,
             max(start, at(row["start"] + row["duration"])),
             row["args"],
-            submit_ns=0 if row["submit"] is None else at(row["submit"]),
             work=row["work"] or 0,
             correlation=row["correlation"] or 0,
         )
         if number % _FLUSH == 0:
             _native.recorder_flush()
     for edge in trace.edges.to_pylist():
-        ends = (tracks[edge["from_track"]], at(edge["from_time"]), tracks[edge["to_track"]], at(edge["to_time"]))
-        _native.record_edge(edge["kind"], *ends, correlation=edge["correlation"] or 0)
+        if edge["kind"] != "launch":  # those follow from the correlation ids, when the recording is read
+            ends = (tracks[edge["from_track"]], at(edge["from_time"]), tracks[edge["to_track"]], at(edge["to_time"]))
+            _native.record_edge(edge["kind"], *ends)
     _native.recorder_flush()
     return number
 

@@ -15,7 +15,7 @@ from eventide.adapters import _pyopencl_memory as memory
 from eventide.adapters import _pyopencl_times as times
 from eventide.adapters._guard import guarded
 from eventide.adapters._pyopencl_commands import Told
-from eventide.adapters._pyopencl_queues import Dropped, Known, Queue, keep_event, known_event, queue_of
+from eventide.adapters._pyopencl_queues import Dropped, Known, Queue, Sync, keep_event, known_event, queue_of, sync_of
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
 from eventide.hooks import _feed
 
@@ -34,12 +34,14 @@ class _Command:
         queue.wait(told.wait_for)
         self.queue = queue
         self.work = 0
-        if told.name:
+        # Behind an event that we know nothing of, a marker stands for what it waits for.
+        name = told.name or ("marker" if queue.in_order and not queue.clear else "")
+        if name:
             reads, writes = (told.reads, told.writes) if queue.clear else (None, None)
-            self.work = stream.submit(told.name, reads, writes)
+            self.work = stream.submit(name, reads, writes)
         self.known = Known(queue)
         stream.record(self.known.id)
-        self.sync = _feed.Sync(stream, self.known.id) if told.blocking else None
+        self.sync = sync_of(self.known) if told.blocking else None
         self.before = time.monotonic_ns()
 
 
@@ -92,12 +94,12 @@ def _done(command: _Command, result: Any) -> None:
         times.harvest()
 
 
-def waiting(original: Call, syncs: Callable[..., list[_feed.Sync]], after: Callable[..., None] | None = None) -> Call:
+def waiting(original: Call, syncs: Callable[..., list[Sync]], after: Callable[..., None] | None = None) -> Call:
     """A function that blocks. `syncs` tells for what, `after` that it is over."""
     begin = guarded(syncs)
 
     @guarded
-    def end(args: tuple[Any, ...], running: list[_feed.Sync], gave_up: bool) -> None:
+    def end(args: tuple[Any, ...], running: list[Sync], gave_up: bool) -> None:
         for sync in running:
             sync.end(gave_up=gave_up)
         if not gave_up and after is not None:
@@ -118,7 +120,7 @@ def waiting(original: Call, syncs: Callable[..., list[_feed.Sync]], after: Calla
     return call
 
 
-def of_queue(queue: Any) -> list[_feed.Sync]:
+def of_queue(queue: Any) -> list[Sync]:
     """finish()"""
     known = queue_of(queue)
     return [] if known is None else [_feed.Sync(known.stream)]
@@ -131,13 +133,13 @@ def finished(queue: Any) -> None:
         known.finished()
 
 
-def of_events(events: Any) -> list[_feed.Sync]:
+def of_events(events: Any) -> list[Sync]:
     """wait_for_events()"""
     found = [known_event(event) for event in events]
-    return [_feed.Sync(known.queue.stream, known.id) for known in found if known is not None]
+    return [sync_of(known) for known in found if known is not None]
 
 
-def of_event(event: Any) -> list[_feed.Sync]:
+def of_event(event: Any) -> list[Sync]:
     """Event.wait()"""
     return of_events((event,))
 

@@ -111,7 +111,7 @@ COMMANDS: dict[str, Callable[..., Told]] = {
     "_enqueue_copy_image_to_buffer": _unknown("copy image to buffer", 6),
     "_enqueue_copy_buffer_to_image": _unknown("copy buffer to image", 6),
     "enqueue_fill_image": _unknown("fill image", 5),
-    "enqueue_migrate_mem_objects": _unknown("migrate", 3),
+    "enqueue_migrate_mem_objects": _unknown("migrate memory", 3),
     "_enqueue_svm_memcpy": _unknown("copy SVM", 4, 1),
     "_enqueue_svm_memfill": _unknown("fill SVM", 4),
     "_enqueue_svm_map": _unknown("map SVM", 4, 1),

@@ -93,6 +93,19 @@ def buffers(cl: Any) -> StandIn:
     return StandIn(cl._cl.Buffer, make)  # noqa: SLF001 - the class itself
 
 
+def sub_buffers(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Buffer.get_sub_region and Buffer.__getitem__"""
+    told = guarded(memory.part_made)
+
+    @functools.wraps(original, ())
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(self, *args, **kwargs)
+        told(made, self)
+        return made
+
+    return call
+
+
 def release(original: Callable[..., Any]) -> Callable[..., Any]:
     """Buffer.release"""
     told = guarded(memory.released)

@@ -17,6 +17,7 @@ import pyopencl as cl
 from eventide.adapters._pyopencl_queues import device_name
 from eventide.hooks import _feed
 from eventide.hooks._feed import Access, Accesses
+from eventide.runtime._access import watch_host_memory
 
 _memory: dict[int, Block] = {}  # by cl_mem
 Arguments = tuple[tuple[int, Access], ...] | None
@@ -72,6 +73,13 @@ def released(memory: Any) -> None:
         kept.block.gone()
 
 
+def part_made(memory: Any, of: Any) -> None:
+    """A sub-buffer was made: it keeps the memory of its buffer, whose own object may go before it."""
+    kept = getattr(of, "_eventide", None)
+    if isinstance(kept, _Kept):
+        memory._eventide_of = kept  # noqa: SLF001 - ours
+
+
 def whole(memory: Any) -> Access | None:
     """All of a buffer; None of an image, a pipe and whatever else has no bytes that we could name."""
     if memory.type != cl.mem_object_type.BUFFER:
@@ -97,7 +105,10 @@ def host(array: Any) -> Accesses:
     about = getattr(array, "__array_interface__", None)
     if about is None or not getattr(array, "nbytes", 0) or not array.flags.forc:
         return ()
-    return ((int(about["data"][0]), int(array.nbytes)),)
+    address, nbytes = int(about["data"][0]), int(array.nbytes)
+    for watch in watch_host_memory:  # its address will be another array's
+        watch(array, address, nbytes)
+    return ((address, nbytes),)
 
 
 def arguments(args: tuple[Any, ...]) -> Arguments:

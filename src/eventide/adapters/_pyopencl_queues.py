@@ -10,11 +10,13 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import time
 from types import FrameType
 from typing import Any
 
 import pyopencl as cl
 
+from eventide import _native
 from eventide.hooks import _feed
 
 _numbers = itertools.count(1)
@@ -72,9 +74,30 @@ class Known:
 
     def learnt(self) -> None:
         """The host knows that it is over, from now on."""
-        if not self.over:
+        if not self.over and self.queue.in_order:  # of an out-of-order queue, that says nothing of what came before
             self.over = True
             _feed.learnt(self.queue.stream, self.id)
+
+
+class _Unordered:
+    """The host waits for one command of an out-of-order queue. It took time; what else is over then, nobody knows."""
+
+    __slots__ = ("_start",)
+
+    def __init__(self) -> None:
+        self._start = time.monotonic_ns()
+
+    def end(self, *, gave_up: bool = False) -> None:  # noqa: ARG002 - as of the other
+        """It is over."""
+        _native.record_span(None, "event_synchronization", "sync", self._start, time.monotonic_ns())
+
+
+Sync = _feed.Sync | _Unordered
+
+
+def sync_of(known: Known) -> Sync:
+    """The host begins to wait for a command."""
+    return _feed.Sync(known.queue.stream, known.id) if known.queue.in_order else _Unordered()
 
 
 class Dropped:

@@ -71,7 +71,7 @@ def _patch(cl: Any, native: Any, profiling: bool) -> None:
     from eventide.adapters import _pyopencl_calls as calls
     from eventide.adapters import _pyopencl_times as times
     from eventide.adapters._pyopencl_commands import COMMANDS
-    from eventide.adapters._pyopencl_made import buffers, queues, release
+    from eventide.adapters._pyopencl_made import buffers, queues, release, sub_buffers
 
     for name, describe in COMMANDS.items():
         if name in vars(native):
@@ -92,6 +92,8 @@ def _patch(cl: Any, native: Any, profiling: bool) -> None:
     _put(native.Kernel, "set_args", calls.kernel_call(native.Kernel.set_args, 0))
     _put(native.Kernel, "set_arg", calls.kernel_set_arg(native.Kernel.set_arg))
     _put(native.MemoryObject, "release", release(native.MemoryObject.release))
+    for name in ("get_sub_region", "__getitem__"):
+        _put(native.Buffer, name, sub_buffers(vars(native.Buffer)[name]))
     _put(cl.Program, "build", calls.build(cl.Program.build))
     _put(cl, "CommandQueue", queues(cl, profiling))
     _put(cl, "Buffer", buffers(cl))

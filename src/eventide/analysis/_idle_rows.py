@@ -10,6 +10,7 @@ import pyarrow as pa
 from eventide.analysis._hosts import nests_of
 from eventide.analysis._launches import launches_of, waits_of
 from eventide.analysis._view import View
+from eventide.store._machinery import is_machinery
 
 CAUSES = {
     "host late": "nothing was queued: the host had not launched the next work yet",
@@ -103,12 +104,12 @@ def _waited_for(view: View, work: int) -> str:
 
 
 def line_of(view: View, stack: int) -> str | None:
-    """The innermost frame of a stack: file:line (function)."""
+    """The innermost frame that is the program's: file:line (function)."""
     if stack < 0 or stack >= view.trace.stacks.num_rows:
         return None
     frames = view.trace.stacks.column("frames")[stack].as_py()
     if not frames:
         return None
-    frame = frames[0]
+    frame = next((one for one in frames if not is_machinery(one["file"] or "")), frames[0])
     function = f" ({frame['function']})" if frame["function"] else ""
     return f"{frame['file']}:{frame['line']}{function}"

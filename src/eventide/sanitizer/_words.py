@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from eventide.sanitizer._finding import Access, Finding, Frame
+from eventide.store._machinery import is_machinery
 
 StreamNames = Mapping[Any, str]
 
-_FRAMEWORKS = ("-packages/pyopencl/", "-packages/torch/")
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 _EXPLAINED = {
     "race": "{second} that {first_who} {first_verb}; nothing orders the two",
     "missing-record-stream": "memory is freed while {first}: nobody told the allocator that this stream uses it",
@@ -24,8 +23,7 @@ _EXPLAINED = {
 
 def is_ours(frame: Frame) -> bool:
     """True for this package's own frames, an importer's, and those of frameworks that an adapter hears."""
-    file = frame[0]
-    return file.startswith((_PACKAGE, "<frozen ", "<generated: 'pyopencl")) or any(one in file for one in _FRAMEWORKS)
+    return is_machinery(frame[0])
 
 
 def place(access: Access) -> Frame | None:

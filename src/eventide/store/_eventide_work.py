@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from typing import Any
@@ -14,6 +15,13 @@ _SYNCS = ("stream_synchronization", "event_synchronization", "device_synchroniza
 _NEWEST = -1  # the version of an event that somebody named by hand: whatever was recorded last
 
 Row = dict[str, Any]
+
+# What the adapter of pyopencl calls its commands; no kernel has a blank in its name.
+_MOVES = re.compile(r"(read|write|copy|fill|map|unmap|migrate) (buffer|rectangle|image|SVM|memory)")
+
+
+def _category(name: str, device: str | None) -> str:
+    return "copy" if device is not None and device.startswith("opencl:") and _MOVES.match(name) else "work"
 
 
 class Work:
@@ -81,7 +89,7 @@ class Work:
             {
                 "track": self._track_of.get(row["stream"], 0),
                 "name": self._names[row["name"]],
-                "category": "work",
+                "category": _category(self._names[row["name"]], self._devices.get(row["stream"])),
                 "start": row["time"],
                 "submit": row["time"],
                 "work": row["work"],
@@ -139,7 +147,7 @@ class Work:
 
     def _launches(self) -> None:
         for span, row in enumerate(self.spans, self._first):
-            if row["category"] == "work" and row.get("submit") is not None:
+            if row["category"] in {"work", "copy"} and row.get("submit") is not None:
                 self.edges.append(
                     {
                         "kind": "launch",
