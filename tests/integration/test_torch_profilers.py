@@ -91,6 +91,17 @@ def test_spans_show_in_torch_s_profile_without_a_recording_of_ours():
     assert not profilers.running()
 
 
+def test_a_span_may_outlive_the_profiler_that_it_was_told_to() -> None:
+    span = et.span("long")
+    with Heard() as heard:
+        with torch.profiler.profile() as prof:
+            span.__enter__()
+            torch.ones(1)
+        span.__exit__(None, None, None)
+    assert "aten::ones" in {event.name for event in prof.events()}
+    assert heard.names("span") == ["long"]
+
+
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 def test_a_schedule_with_several_cycles_works_as_without_us():
     def cycles() -> list[Counter[str]]:
@@ -170,8 +181,19 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
     assert Counter(edge["kind"] for edge in prof.result.trace.edges.to_pylist())["launch"] == 5
 
 
+class Quiet:
+    """Somebody who wants to know."""
+
+    def theirs_begins(self) -> None:
+        pass
+
+    def theirs_ended(self, result: Any) -> None:
+        pass
+
+
 def test_only_spans_that_were_told_are_taken_for_ours() -> None:
     told = profilers.Annotations(str)
+    profilers.listen(Quiet())
     before = time.time_ns()
     assert told("mine") == "mine"
     here = threading.get_native_id()
@@ -180,3 +202,4 @@ def test_only_spans_that_were_told_are_taken_for_ours() -> None:
     assert not told.are_ours(here, "other", time.time_ns())
     assert told.are_ours(here, "mine", time.time_ns())
     assert not told.are_ours(here, "mine", time.time_ns())
+    profilers.listen(None)
