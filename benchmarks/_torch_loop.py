@@ -1,4 +1,6 @@
-"""A training loop of torch, run as a program of its own: prints the time of a step that was not disturbed, in ms.
+"""A training loop of torch, run as a program of its own: prints the time of a step that was not disturbed.
+
+In milliseconds: of the clock, then of the CPU, all threads together.
 
 `python _torch_loop.py STEPS [profiler]`: alone, or under torch.profiler with what `eventide run` asks Kineto for.
 """
@@ -19,17 +21,20 @@ def main(steps: int, watched: bool) -> None:
     net = nn.Sequential(block, nn.Linear(256, 256))
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
     x = torch.randn(8, 64, 256)
-    settings = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)  # noqa: SLF001
+    settings = torch._C._profiler._ExperimentalConfig(  # noqa: SLF001
+        enable_cuda_sync_events=True, profile_all_threads=True, expose_kineto_event_metadata=True
+    )
     profiler = torch.profiler.profile(experimental_config=settings) if watched else nullcontext()
-    took = []
+    took, worked = [], []
     with profiler:
         for _ in range(steps):
-            begin = time.perf_counter()
+            begin, cpu = time.perf_counter(), time.process_time()
             optimizer.zero_grad()
             net(x).square().mean().backward()
             optimizer.step()
             took.append((time.perf_counter() - begin) * 1e3)
-    print(statistics.quantiles(took[3:], n=10)[0])
+            worked.append((time.process_time() - cpu) * 1e3)
+    print(*(statistics.quantiles(one[3:], n=10)[0] for one in (took, worked)))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rows(options: Options) -> Iterator[Row]:
-    number = options.number(20_000)
+    number = options.number(3_000)
     try:
         import torch
     except ImportError:

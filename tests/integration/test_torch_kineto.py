@@ -216,3 +216,16 @@ def test_a_torch_without_these_functions_is_one_line(adapter, monkeypatch, caplo
     (line,) = recorder.trace.metadata["warnings"]
     assert line.startswith(f"torch {torch.__version__}: its operators are not heard: AttributeError")
     assert [record.message for record in caplog.records] == [line]
+
+
+def test_a_kineto_that_cannot_start_is_one_line(adapter, monkeypatch, caplog):
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("no profiler\nin this build")
+
+    monkeypatch.setattr(torch.autograd, "_enable_profiler", refuse)
+    with Heard() as heard:
+        torch.ones(1)
+    assert heard.trace.metadata["warnings"] == [
+        "torch's operators are not heard: RuntimeError: no profiler in this build"
+    ]
+    assert [record.message for record in caplog.records] == heard.trace.metadata["warnings"]

@@ -91,6 +91,17 @@ def test_spans_show_in_torch_s_profile_without_a_recording_of_ours():
     assert not profilers.running()
 
 
+def test_a_span_may_outlive_the_profiler_that_it_was_told_to() -> None:
+    span = et.span("long")
+    with Heard() as heard:
+        with torch.profiler.profile() as prof:
+            span.__enter__()
+            torch.ones(1)
+        span.__exit__(None, None, None)
+    assert "aten::ones" in {event.name for event in prof.events()}
+    assert heard.names("span") == ["long"]
+
+
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 def test_a_schedule_with_several_cycles_works_as_without_us():
     def cycles() -> list[Counter[str]]:
@@ -110,6 +121,18 @@ def test_a_schedule_with_several_cycles_works_as_without_us():
     assert (steps["ProfilerStep#2"], steps["ProfilerStep#5"]) == (1, 1)
     assert set(steps.values()) == {1}
     assert heard.names().count("aten::add") >= 4  # cycles of theirs, and of ours between them
+
+
+def test_what_the_program_s_profiler_asked_for_is_imported_with_it() -> None:
+    with Heard() as heard, torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=True):
+        kept = torch.empty(1000)
+        del kept
+    (empty,) = [row for row in heard.rows("op") if row["name"] == "aten::empty"]
+    assert json.loads(empty["args"])["types"][0] == "ScalarList"
+    memory = [json.loads(row["args"]) for row in heard.trace.instants.to_pylist() if row["name"] == "[memory]"]
+    assert [(row["Bytes"], row["Device"]) for row in memory] == [(4000, "cpu:0"), (-4000, "cpu:0")]
+    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
+    assert any("empty" in name for name in heard.names("sample"))  # Python functions
 
 
 def test_the_older_profiler_of_autograd_is_noticed_too():
@@ -148,21 +171,22 @@ def test_a_profiler_of_the_program_that_never_ends_is_told():
 def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeypatch) -> None:
     """The device is a file of a real one: torch's functions are not reached, all behind them is."""
 
+    began: list[int] = []
+
     class FromFile(Kineto):
         def start(self) -> None:
-            self.began = time.time_ns()
+            pass
 
         def stop(self) -> Any:
-            rows = events_of(EVENT_SYNC, "CUDA")
-            shift = self.began - min(row.start_ns() for row in rows)
+            shift = began[0] - min(row.start_ns() for row in events_of(EVENT_SYNC, "CUDA"))
             return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
 
     monkeypatch.setattr(_torch_session, "Kineto", FromFile)
     monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
     with et.profile() as prof:
         torch.ones(3)
-        until = time.time_ns() + 10_000_000  # the file is 3 ms long
-        while time.time_ns() < until:
+        began.append(time.time_ns())
+        while time.time_ns() < began[0] + 10_000_000:  # the file is 3 ms long
             pass
     spans = prof.result.trace.spans.to_pylist()
     assert [row["name"] for row in spans if row["category"] == "op"] == ["aten::ones"]  # once, and none of the file's
@@ -170,8 +194,19 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
     assert Counter(edge["kind"] for edge in prof.result.trace.edges.to_pylist())["launch"] == 5
 
 
+class Quiet:
+    """Somebody who wants to know."""
+
+    def theirs_begins(self) -> None:
+        pass
+
+    def theirs_ended(self, result: Any) -> None:
+        pass
+
+
 def test_only_spans_that_were_told_are_taken_for_ours() -> None:
     told = profilers.Annotations(str)
+    profilers.listen(Quiet())
     before = time.time_ns()
     assert told("mine") == "mine"
     here = threading.get_native_id()
@@ -180,3 +215,4 @@ def test_only_spans_that_were_told_are_taken_for_ours() -> None:
     assert not told.are_ours(here, "other", time.time_ns())
     assert told.are_ours(here, "mine", time.time_ns())
     assert not told.are_ours(here, "mine", time.time_ns())
+    profilers.listen(None)

@@ -68,13 +68,18 @@ class Session:
         self._start()
         self._arm()
 
-    @guarded
     def _start(self) -> None:
         if self._going or self._others or self._over or self._closed or profilers.running():
             return
-        self._clock.sample()
-        self._kineto.start()
-        self._going = self.account.held = True
+        try:
+            self._clock.sample()
+            self._kineto.start()
+            self._going = self.account.held = True
+        except Exception as error:  # noqa: BLE001  (never into the program)
+            self._over = True  # it would fail again
+            line = f"torch's operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
+            self.account.warnings.append(line)
+            _log.warning("%s", line)
         self.account.keep()
 
     def _arm(self) -> None:
