@@ -615,6 +615,9 @@ class Lanes:
 def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
     """Puts each span on the first lane of its track on which it nests."""
 
+def deflate(data: bytes) -> bytes:
+    """The bytes as a zlib stream, as .pftrace has its packets."""
+
 def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from eventide.errors import TraceFormatError, UsageValueError
 
 _PIECE = 1 << 20
-_FREE = 64 << 20  # bytes that any gzip file may become
+FREE = 64 << 20  # bytes that any gzip file may become
 _GZIP = 31  # zlib's number for "with a gzip header"
 
 
@@ -48,7 +48,7 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
             raise EOFError(f"the gzip stream is broken behind byte {at:,} of the file ({error})") from error
         written += len(piece)
         read = opened.tell() - len(inflater.unconsumed_tail)
-        if limit is not None and written > max(_FREE, limit * read):
+        if limit is not None and written > max(FREE, limit * read):
             raise TraceFormatError(
                 f"{read:,} bytes of gzip became more than {written:,}, over {limit:g} times as much: this looks like a "
                 "bomb; if it is none, inflate it with gunzip first, or read it with inflate_limit=None",
