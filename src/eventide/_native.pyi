@@ -757,8 +757,10 @@ def time_puts(n: int, bare: bool) -> float:
     Nanoseconds per entry: put into the running recording, or bare, a stamp and a store.
     """
 
-def slowest_put(n: int) -> tuple[float, float]:
-    """(median, slowest) of n puts, in nanoseconds."""
+def slowest_puts(n: int) -> tuple[dict[str, float], dict[str, float]]:
+    """
+    Of n puts, and of n plain stores between them: the median and the slowest step in which the thread ran, was preempted, or blocked, in nanoseconds; 0 where none was.
+    """
 
 def read_trace(path: str) -> dict[str, Any]:
     """The columns of a trace file, as bytes."""
