@@ -684,6 +684,12 @@ def profiler_connect() -> int:
     Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
     """
 
+def torch_device_types() -> list[str]:
+    """c10::DeviceType, by its numbers."""
+
+def torch_device(name: str) -> tuple[int, int]:
+    """A device as torch's files number it."""
+
 def profiler_refused() -> int:
     """Events that came from C with times that cannot be."""
 

@@ -122,3 +122,15 @@ def test_names_of_processes_threads_and_streams_arrive(tmp_path):
         assert {"load", "train"} <= tracks
         kept = processor.query("select str_value from metadata where name = 'cr-eventide'")
         assert json.loads(kept[0]["str_value"])["metadata"]["account"] == small_trace().metadata["account"]
+
+
+def test_our_own_allocations_show_in_chrome_json_as_torchs_do(tmp_path):
+    with et.Recorder() as recorder:
+        et.empty(1000, device="cpu").free()
+    with trace_processor(recorder.trace.save(tmp_path / "t.json")) as processor:
+        assert perfetto.lost(processor) == []
+        changes = processor.query(
+            "select int_value as n from slice join args using (arg_set_id)"
+            " where name = '[memory]' and key = 'args.Bytes' order by ts"
+        )
+        assert [row["n"] for row in changes] == [1000, -1000]
