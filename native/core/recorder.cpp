@@ -13,6 +13,7 @@
 #include "error.hpp"
 #include "hub.hpp"
 #include "json.hpp"
+#include "leftovers.hpp"
 #include "session.hpp"
 
 namespace eventide::recorder {
@@ -157,6 +158,7 @@ uint32_t start(const Options& options) {
     static const int once = pthread_atfork(nullptr, nullptr, [] { after_fork_in_child(); });
     (void)once;
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) own_fences.store(true, std::memory_order_seq_cst);
+    remove_leftovers();
     auto fresh = std::make_unique<Session>(options, generations + 1);
     fresh->start_drainer();
     session.store(fresh.release(), std::memory_order_release);
