@@ -134,6 +134,7 @@ int Session::note(std::string_view json) {
 }
 
 void Session::abandon_in_child() noexcept {
+    forget_signal();
     file_.close();
     buffer = Buffer();
 }
