@@ -30,8 +30,8 @@ with et.span("stuck"):
 @contextmanager
 def stuck(folder: Path, options: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", STUCK.format(options=options)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=folder, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "stuck\n"
