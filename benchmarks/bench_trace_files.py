@@ -33,8 +33,7 @@ def rows(options: Options) -> Iterator[Row]:
         for suffix, bar in ((".pftrace", 1 / 6), (".parquet", 1 / 35)):
             for what, made in (("", plain), (", with torch's own numbers", trace)):
                 size = bytes_of(made.save(Path(folder) / f"ours{suffix}"))
-                row = Row(f"bytes of {suffix}{what}", against, (size / spans,), (peer.bytes / spans,), "B/span")
-                yield row if what else Row(row.what, against, row.ours, row.peer, row.unit, bar)
+                yield Row(f"bytes of {suffix}{what}", against, (size / spans,), (peer.bytes / spans,), "B/span", bar)
         for suffix, bar in ((".pftrace", 1 / 5), (".json", 1 / 3)):
             ours = timed(trace, Path(folder) / f"ours{suffix}")
             yield compare(f"write {suffix}", "torch export_chrome_trace", ours, peer.export, options, bar=bar)

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "../core/profiler.hpp"
+#include "../core/torch_device.hpp"
 #include "bind.hpp"
 #include "utf8.hpp"
 
@@ -14,6 +15,22 @@ void bind_profiler(nb::module_& m) {
     m.def("profiler_ask", &profiler::ask, nb::arg("what"), "What running profiles want to hear, as bits.");
     m.def("profiler_connect", &profiler::connect_loaded,
           "Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.");
+    m.def(
+        "torch_device_types",
+        [] {
+            nb::list names;
+            for (const std::string_view name : torch_device_types) names.append(nb::str(name.data(), name.size()));
+            return names;
+        },
+        nb::sig("def torch_device_types() -> list[str]"), "c10::DeviceType, by its numbers.");
+    m.def(
+        "torch_device",
+        [](nb::str name) {
+            const auto [type, index] = torch_device(name.c_str());
+            return nb::make_tuple(type, index);
+        },
+        nb::arg("name"), nb::sig("def torch_device(name: str) -> tuple[int, int]"),
+        "A device as torch's files number it.");
     m.def("profiler_refused", &profiler::refused, "Events that came from C with times that cannot be.");
     m.def(
         "profiler_event",

@@ -55,12 +55,14 @@ void bind_recorder(nb::module_& m) {
         "make(name), a context manager, is entered and left with every span from now on; None: no more.");
     m.def(
         "recorder_start",
-        [](const std::string& path, uint64_t buffer, bool ring, bool durable, bool stacks, const std::string& about) {
+        [](const std::string& path, uint64_t buffer, bool ring, bool durable, bool stacks, const std::string& about,
+           int dump_signal, int64_t hang_ns) {
             nb::gil_scoped_release release;
-            recorder::start({path, buffer, ring, durable, stacks, about});
+            recorder::start({path, buffer, ring, durable, stacks, about, dump_signal, hang_ns});
             recorder::listen_to_hooks();
         },
-        nb::arg("path"), nb::arg("buffer"), nb::arg("ring"), nb::arg("durable"), nb::arg("stacks"), nb::arg("about"));
+        nb::arg("path"), nb::arg("buffer"), nb::arg("ring"), nb::arg("durable"), nb::arg("stacks"), nb::arg("about"),
+        nb::arg("dump_signal"), nb::arg("hang_ns"));
     m.def(
         "recorder_stop",
         [] {

@@ -1,5 +1,6 @@
 // The encoders of trace files: Arrow's buffers in, pieces of the file out.
 #include "../core/chrome_writer.hpp"
+#include "../core/deflate.hpp"
 #include "../core/lanes.hpp"
 #include "../core/pftrace_writer.hpp"
 #include "arrays.hpp"
@@ -87,8 +88,9 @@ int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict ta
     in.first = first;
     in.first_track = first_track;
     PythonSink sink(std::move(write));
+    trace::PackedSink packed(sink);
     nb::gil_scoped_release release;
-    return trace::write_pftrace(in, lanes, sink);
+    return trace::write_pftrace(in, lanes, packed);
 }
 
 int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
@@ -151,6 +153,15 @@ void bind_trace_writers(nb::module_& m) {
         nb::arg("spans"), nb::arg("tracks"),
         nb::sig("def assign_lanes(spans: dict[str, typing.Any], tracks: int) -> Lanes"),
         "Puts each span on the first lane of its track on which it nests.");
+    m.def(
+        "deflate",
+        [](nb::bytes data) {
+            trace::Bytes out;
+            deflate(out, {data.c_str(), data.size()});
+            return nb::bytes(out.data(), out.size());
+        },
+        nb::arg("data"), nb::sig("def deflate(data: bytes) -> bytes"),
+        "The bytes as a zlib stream, as .pftrace has its packets.");
     m.def("write_pftrace", write_pftrace, nb::arg("write"), nb::arg("lanes"), nb::arg("tables"), nb::arg("names"),
           nb::arg("base"), nb::arg("first"), nb::arg("first_track"),
           nb::sig("def write_pftrace(write: collections.abc.Callable[[bytes], object], lanes: Lanes, "

@@ -1,6 +1,7 @@
 #include "buffer.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "hex.hpp"
 
 namespace eventide::recorder {
 namespace {
@@ -22,20 +24,11 @@ uint64_t pages(uint64_t bytes) noexcept {
     return (bytes + page - 1) / page * page;
 }
 
-std::string hex(const uint8_t* bytes, size_t n) {
-    static const char digits[] = "0123456789abcdef";
-    std::string out;
-    for (size_t i = 0; i < n; ++i) {
-        out += digits[bytes[i] >> 4];
-        out += digits[bytes[i] & 15];
-    }
-    return out;
-}
-
 // 0, or the error. The file is allocated to its last byte.
 int allocate(const std::string& path, uint64_t bytes, int& fd) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
+    flock(fd, LOCK_EX | LOCK_NB);
     if (const int error = posix_fallocate(fd, 0, off_t(bytes))) {
         close(fd);
         unlink(path.c_str());
@@ -68,14 +61,15 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
                                            " MB (" + tried + "); make room or give Recorder a smaller buffer=");
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     error = errno;
-    close(fd);
     if (data == MAP_FAILED) {
+        close(fd);
         ::unlink(path.c_str());
         throw Error(ErrorKind::device, "the recorder cannot map its buffer " + path + ": " + std::strerror(error));
     }
     Buffer out;
     out.data_ = static_cast<char*>(data);
     out.bytes_ = bytes;
+    out.fd_ = fd;
     out.path_ = path;
     auto& h = *new (data) BufferHeader{};
     h.version = format_version;
@@ -88,22 +82,28 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
     h.chunks_offset = h.names_offset + h.names_bytes;
     h.chunk_count = uint32_t((bytes - h.chunks_offset) / chunk_bytes);
     h.ring = ring;
+    if (trace.size() < sizeof h.trace) trace.copy(h.trace, trace.size());
     std::memcpy(h.magic, buffer_magic, sizeof h.magic);
     return out;
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), path_(std::move(other.path_)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_),
+      fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(fd_, other.fd_);
     std::swap(path_, other.path_);
     return *this;
 }
 
 Buffer::~Buffer() {
     if (data_) munmap(data_, bytes_);
+    if (fd_ >= 0) close(fd_);
 }
 
 void Buffer::unlink() noexcept {

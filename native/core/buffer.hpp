@@ -11,6 +11,7 @@ class Buffer {
   public:
     // Makes and fills in a file of that size, all of it allocated: a store never meets a full disk. In shared memory,
     // or where that has no room (or `durable`), beside the trace. Throws Error (device) when there is no room anywhere.
+    // The file is locked as long as this object is there: without a lock, its process is dead.
     static Buffer make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]);
     Buffer() = default;
     Buffer(Buffer&& other) noexcept;
@@ -27,11 +28,15 @@ class Buffer {
     // No file any more; the memory stays.
     void unlink() noexcept;
     // Forgets the mapping and leaves it to the process: somebody may still be writing.
-    void leak() noexcept { data_ = nullptr; }
+    void leak() noexcept {
+        data_ = nullptr;
+        fd_ = -1;
+    }
 
   private:
     char* data_ = nullptr;
     uint64_t bytes_ = 0;
+    int fd_ = -1;  // holds the lock
     std::string path_;
 };
 

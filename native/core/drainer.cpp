@@ -23,7 +23,6 @@ void Session::start_drainer() {
         start_thread(&Session::main, this);
     } catch (...) {
         ended_.store(1, std::memory_order_relaxed);
-        buffer.unlink();
         throw;
     }
 }
@@ -47,6 +46,7 @@ void Session::loop() {
             buffer.header().drainer_cpu_ns.store(uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec),
                                                  std::memory_order_relaxed);
         }
+        watch();
         if (!ending_.load(std::memory_order_acquire)) futex::wait(wake_, turn, idle ? idle_pause_ns : busy_pause_ns);
     }
     ended_.store(1, std::memory_order_release);

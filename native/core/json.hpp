@@ -31,7 +31,9 @@ inline std::string quote(std::string_view text) {
         } else if (*p == '"' || *p == '\\') {
             out += '\\';
             out += char(*p);
-        } else if (*p < 0x20 || *p == 0x7f) {
+        } else if (*p == '\n' || *p == '\t' || *p == '\r') {
+            out += *p == '\n' ? "\\n" : *p == '\t' ? "\\t" : "\\r";
+        } else if (*p < 0x20) {
             char escaped[8];
             std::snprintf(escaped, sizeof escaped, "\\u%04x", *p);
             out += escaped;

@@ -4,17 +4,19 @@
 
 #include "annotations.hpp"
 #include "bytes.hpp"
+#include "deflate.hpp"
 #include "proto.hpp"
 
 namespace eventide::trace {
 namespace {
 
-constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
+constexpr size_t piece = 1 << 16;  // bytes that are compressed and handed to the sink at once: they stay in the cache
 constexpr uint64_t boottime = 6, incremental_clock = 64;  // clock ids: Perfetto's own, and the first for anybody's use
 
 namespace packet {  // fields of TracePacket
 constexpr uint32_t clock_snapshot = 6, timestamp = 8, sequence_id = 10, track_event = 11, interned_data = 12,
-                   sequence_flags = 13, timestamp_clock_id = 58, defaults = 59, first_on_sequence = 87;
+                   sequence_flags = 13, compressed_packets = 50, timestamp_clock_id = 58, defaults = 59,
+                   first_on_sequence = 87;
 }
 namespace event {  // fields of TrackEvent
 constexpr uint32_t category_iids = 3, debug_annotations = 4, type = 9, name_iid = 10, track_uuid = 11,
@@ -285,6 +287,16 @@ class Writer {
 };
 
 }  // namespace
+
+void PackedSink::write(std::string_view packets) {
+    deflated_.clear();
+    packet_.clear();
+    out_.clear();
+    deflate(deflated_, packets);
+    proto::bytes(packet_, packet::compressed_packets, deflated_);
+    proto::bytes(out_, 1, packet_);
+    to_.write(out_);
+}
 
 int64_t write_pftrace(const PftraceInput& input, const Lanes& lanes, Sink& sink) {
     return Writer(input, lanes, sink).write();

@@ -2,6 +2,7 @@
 // sequence's default, times are differences to the packet before, names are numbers that the sequence has been told.
 #pragma once
 
+#include "bytes.hpp"
 #include "flows.hpp"
 
 namespace eventide::trace {
@@ -20,7 +21,19 @@ struct PftraceInput {
     uint64_t first_track = 0;  // the uuid of lane 0; lanes come first, then series
 };
 
-// Writes everything but the descriptors of the tracks. Returns how many edges are arrows in the file.
+// Whole packets become one packet that holds them compressed: the form that Perfetto's own service writes.
+class PackedSink final : public Sink {
+  public:
+    explicit PackedSink(Sink& to) : to_(to) {}
+    void write(std::string_view packets) override;
+
+  private:
+    Sink& to_;
+    Bytes deflated_, packet_, out_;
+};
+
+// Writes everything but the descriptors of the tracks, in pieces of whole packets. Returns how many edges are arrows in
+// the file.
 int64_t write_pftrace(const PftraceInput& input, const Lanes& lanes, Sink& sink);
 
 }  // namespace eventide::trace

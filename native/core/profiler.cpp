@@ -8,6 +8,7 @@
 #include "eventide/profiler.h"
 #include "json.hpp"
 #include "things.hpp"
+#include "torch_device.hpp"
 
 namespace eventide::profiler {
 namespace {
@@ -99,6 +100,7 @@ void backend_memory_event(uint64_t address, int64_t alloc_size, uint64_t total_a
                           std::string_view device) {
     const std::string name = "memory " + std::string(device);
     const std::string track = json::Object().text("kind", "counter").text("name", name).text("device", device).done();
+    const auto [type, index] = torch_device(device);
     const int64_t now = now_ns();
     recorder::record_counter(track, "allocated bytes", double(total_allocated), now);
     recorder::record_counter(track, "reserved bytes", double(total_reserved), now);
@@ -108,6 +110,8 @@ void backend_memory_event(uint64_t address, int64_t alloc_size, uint64_t total_a
                                       .add("Total Allocated", total_allocated)
                                       .add("Total Reserved", total_reserved)
                                       .text("Device", device)
+                                      .add("Device Type", std::to_string(type))
+                                      .add("Device Id", std::to_string(index))
                                       .done();
     recorder::record_instant("", "[memory]", "backend", arguments, 0, now);
 }

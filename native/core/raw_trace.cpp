@@ -1,6 +1,7 @@
 #include "raw_trace.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <system_error>
 
 #include "codec.hpp"
+#include "error.hpp"
+#include "hex.hpp"
 #include "json.hpp"
 #include "trace_file.hpp"
 
@@ -57,12 +60,6 @@ std::string member(const std::string& json, const std::string& key) {
     return end == std::string::npos ? "" : json.substr(begin, end - begin);
 }
 
-std::string hex(const uint8_t (&bytes)[16]) {
-    char out[33];
-    for (int i = 0; i < 16; ++i) std::snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return out;
-}
-
 // One chunk of a buffer that may be in use: nothing, if it was taken for something else meanwhile.
 std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
     uint64_t head[8], again = 0;
@@ -82,14 +79,15 @@ std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
 void read_buffer(RawTrace& out, const File& file) {
     BufferHeader h{};
     if (file.read(&h, sizeof h, 0) != sizeof h || std::memcmp(h.magic, buffer_magic, 8) != 0) return;
-    if (h.version != format_version || hex(h.session) != member(out.head, "session")) return;
-    for (uint32_t i = 0; i < h.chunk_count; ++i)
-        if (auto chunk = copy_chunk(file, h.chunks_offset + uint64_t(i) * chunk_bytes))
-            out.left.push_back(std::move(chunk));
+    if (h.version != format_version || hex(h.session, sizeof h.session) != member(out.head, "session")) return;
+    // Numbers that damage has made too large lead nowhere.
+    const uint64_t size = file.size(), count = std::min<uint64_t>(h.chunk_count, size / chunk_bytes);
+    for (uint64_t i = 0; i < count; ++i)
+        if (auto chunk = copy_chunk(file, h.chunks_offset + i * chunk_bytes)) out.left.push_back(std::move(chunk));
     // After the chunks: every name that they use was there before they were published.
     BufferHeader now{};
     if (file.read(&now, sizeof now, 0) != sizeof now) return;
-    out.names.resize(now.names_used.load());
+    out.names.resize(std::min(now.names_used.load(), size));
     out.names.resize(file.read(out.names.data(), out.names.size(), h.names_offset));
     auto lanes = std::make_unique<LaneRecord[]>(most_lanes);
     file.read(lanes.get(), sizeof(LaneRecord) * most_lanes, h.lanes_offset);
@@ -270,6 +268,9 @@ void write_all(const File& file, std::string_view bytes, uint64_t offset, const 
 void recover(const std::string& path) {
     const RawTrace raw = load(path);
     if (raw.closed) return;
+    const File buffer(raw.buffer);  // the lock is held until all is saved
+    if (buffer && flock(buffer.fd(), LOCK_EX | LOCK_NB) != 0)
+        throw Error(ErrorKind::usage, path + " is still being recorded; stop the recording, or its process, first");
     const std::string more = rest_of(raw, "", "recovered");
     const File file(path, O_RDWR);
     if (!file || ftruncate(file.fd(), off_t(raw.good)) != 0) throw system_error(path);

@@ -41,7 +41,7 @@ struct RawTrace {
 RawTrace load(const std::string& path);
 
 // Closes the file of a process that was killed: what is in the buffer goes into the file, the buffer is removed.
-// Nothing happens to a file that is closed. Throws as load does.
+// Nothing happens to a file that is closed. Throws as load does, and Error (usage) while the process lives.
 void recover(const std::string& path);
 
 // Writes a closed copy of all there is so far, also while it is being recorded. `note`: JSON to keep with it.

@@ -92,6 +92,7 @@ struct BufferHeader {
     uint64_t anchor_ticks;
     int64_t anchor_ns;
     int64_t anchor_width;
+    char trace[2048];  // path of the trace file; empty: too long
 };
 static_assert(sizeof(BufferHeader) <= 4096);
 

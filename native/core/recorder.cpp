@@ -13,6 +13,7 @@
 #include "error.hpp"
 #include "hub.hpp"
 #include "json.hpp"
+#include "leftovers.hpp"
 #include "session.hpp"
 
 namespace eventide::recorder {
@@ -157,8 +158,16 @@ uint32_t start(const Options& options) {
     static const int once = pthread_atfork(nullptr, nullptr, [] { after_fork_in_child(); });
     (void)once;
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) own_fences.store(true, std::memory_order_seq_cst);
+    remove_leftovers();
     auto fresh = std::make_unique<Session>(options, generations + 1);
-    fresh->start_drainer();
+    try {
+        fresh->hear_signal();
+        fresh->start_drainer();
+    } catch (...) {
+        fresh->forget_signal();
+        fresh->buffer.unlink();
+        throw;
+    }
     session.store(fresh.release(), std::memory_order_release);
     captures_stacks.store(options.stacks, std::memory_order_relaxed);
     on.store(++generations, std::memory_order_release);
@@ -171,6 +180,7 @@ Result stop() {
     if (!s) throw Error(ErrorKind::usage, "nothing is being recorded; start a Recorder first");
     on.store(0, std::memory_order_seq_cst);
     captures_stacks.store(false, std::memory_order_relaxed);
+    s->forget_signal();
     const bool alone = quiet();
     if (alone)
         for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)

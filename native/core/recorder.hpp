@@ -136,6 +136,8 @@ struct Options {
     bool durable = false;              // the buffer beside the file, on disk
     bool stacks = false;               // with every span and hook
     std::string about = "{}";          // JSON: what else the head of the file should say
+    int dump_signal = 0;               // makes a copy beside the file and goes on; 0: none
+    int64_t hang_ns = 0;               // so does nothing being recorded for so long; 0: never
 };
 
 // What became of a recording.

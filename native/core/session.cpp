@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "error.hpp"
+#include "hex.hpp"
 #include "hub.hpp"
 #include "json.hpp"
 #include "raw_trace.hpp"
@@ -20,12 +21,6 @@ int64_t clock_ns(clockid_t clock) noexcept {
     timespec t;
     clock_gettime(clock, &t);
     return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
-std::string hex(const uint8_t (&bytes)[16]) {
-    char out[33];
-    for (int i = 0; i < 16; ++i) std::snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return out;
 }
 
 // A look at the clock and a store of 32 bytes, many times.
@@ -77,7 +72,7 @@ std::string Session::head() const {
     std::string listed = "[";
     for (int i = 0; i < hook_count; ++i) listed += (i ? ", " : "") + json::quote(hub::name(Hook(i)));
     json::Object out;
-    out.text("session", hex(id.bytes)).text("buffer", buffer.path()).add("pid", uint64_t(getpid()));
+    out.text("session", hex(id.bytes, sizeof id.bytes)).text("buffer", buffer.path()).add("pid", uint64_t(getpid()));
     out.text("clock", ticks::source()).add("wall_ns", std::to_string(clock_ns(CLOCK_REALTIME)));
     out.add("wall_at_ns", std::to_string(now_ns())).add("hooks", listed + "]");
     out.add("ring", options.ring ? "true" : "false").add("durable", options.durable ? "true" : "false");
@@ -139,6 +134,7 @@ int Session::note(std::string_view json) {
 }
 
 void Session::abandon_in_child() noexcept {
+    forget_signal();
     file_.close();
     buffer = Buffer();
 }

@@ -48,6 +48,9 @@ class Session {
     void end_drainer() noexcept;
     Result finish();
     int note(std::string_view json);
+    // dumps.cpp: the signal that asks for a copy, from start to stop. Throws Error (value) where there is no such.
+    void hear_signal();
+    void forget_signal() noexcept;
     // After fork: neither file nor buffer is the child's.
     void abandon_in_child() noexcept;
 
@@ -59,6 +62,9 @@ class Session {
     void add_names_locked();
     void anchor_locked(bool last);
     void count_overwritten(const Chunk& chunk) noexcept;
+    void watch();
+    void dump(const std::string& why);
+    uint64_t progress() const noexcept;
     std::string head() const;
 
     IndexQueue free_;
@@ -72,6 +78,13 @@ class Session {
     uint64_t names_written_ = 0;
     int64_t next_anchor_ns_ = 0;
     int64_t anchor_step_ns_ = 100'000'000;
+
+    // What `watch` has seen; the drainer's own.
+    uint64_t progress_ = 0;
+    int64_t progress_ns_ = 0;
+    uint32_t asked_ = 0;
+    int dumps_ = 0;
+    bool hangs_ = false;
 
     std::atomic<uint32_t> wake_{0};
     std::atomic<bool> ending_{false};

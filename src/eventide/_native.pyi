@@ -620,6 +620,9 @@ class Lanes:
 def assign_lanes(spans: dict[str, Any], tracks: int) -> Lanes:
     """Puts each span on the first lane of its track on which it nests."""
 
+def deflate(data: bytes) -> bytes:
+    """The bytes as a zlib stream, as .pftrace has its packets."""
+
 def write_pftrace(write: Callable[[bytes], object], lanes: Lanes, tables: dict[str, dict[str, Any]], names: dict[str, Any], base: int, first: int, first_track: int) -> int:
     """
     Writes track events through `write`; returns how many edges became arrows.
@@ -691,6 +694,12 @@ def profiler_connect() -> int:
     Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
     """
 
+def torch_device_types() -> list[str]:
+    """c10::DeviceType, by its numbers."""
+
+def torch_device(name: str) -> tuple[int, int]:
+    """A device as torch's files number it."""
+
 def profiler_refused() -> int:
     """Events that came from C with times that cannot be."""
 
@@ -729,7 +738,7 @@ def set_span_annotator(make: object | None) -> None:
     make(name), a context manager, is entered and left with every span from now on; None: no more.
     """
 
-def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str) -> None: ...
+def recorder_start(path: str, buffer: int, ring: bool, durable: bool, stacks: bool, about: str, dump_signal: int, hang_ns: int) -> None: ...
 
 def recorder_stop() -> tuple[str, str]:
     """Ends the recording; (buffer, error) of what could not be written."""
@@ -769,8 +778,10 @@ def time_puts(n: int, bare: bool) -> float:
     Nanoseconds per entry: put into the running recording, or bare, a stamp and a store.
     """
 
-def slowest_put(n: int) -> tuple[float, float]:
-    """(median, slowest) of n puts, in nanoseconds."""
+def slowest_puts(n: int) -> tuple[dict[str, float], dict[str, float]]:
+    """
+    Of n puts, and of n plain stores between them: the median and the slowest step in which the thread ran, was preempted, or blocked, in nanoseconds; 0 where none was.
+    """
 
 def read_trace(path: str) -> dict[str, Any]:
     """The columns of a trace file, as bytes."""

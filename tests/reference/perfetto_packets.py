@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,12 +52,19 @@ class Sequence:
     now: int = 0
 
 
+def packets(data: bytes) -> Iterator[bytes]:
+    """Each packet, and where one holds others compressed, those."""
+    for _, packet in fields(data):
+        held = dict(fields(packet)).get(50)
+        yield from [packet] if held is None else packets(zlib.decompress(held))
+
+
 def read(data: bytes) -> Seen:
     """Everything on every track; all our sequences count time from the packet before."""
     sequences: dict[int, Sequence] = {}
     tracks: dict[int, str] = {}
     happened: list[tuple[int, int, int, str, str, float]] = []  # time, type, track, name, category, value
-    for _, packet in fields(data):
+    for packet in packets(data):
         parts = dict(fields(packet))
         if 60 in parts:
             descriptor = dict(fields(parts[60]))

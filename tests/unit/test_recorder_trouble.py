@@ -134,3 +134,57 @@ def test_recover_closes_a_file_and_says_what_may_be_missing(tmp_path: Path, caps
     assert main(["trace", "recover", "--json", str(tmp_path / "a.eventide")]) == 0
     assert '"closed": true' in capsys.readouterr().out
     assert main(["trace", "recover", str(tmp_path / "none.eventide")]) == 2
+
+
+def kill_a_recording(file: Path) -> list[Path]:
+    """Records one instant in a process that is killed; its buffers in shared memory."""
+    child = os.fork()
+    if not child:
+        et.Recorder(file, buffer=1 << 20).start()
+        et.instant("1")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    return list(Path("/dev/shm").glob(f"eventide-{child}-*"))
+
+
+def test_opening_the_file_of_a_killed_process_saves_what_its_buffer_holds_and_removes_it(tmp_path: Path) -> None:
+    (buffer,) = kill_a_recording(tmp_path / "a.eventide")
+    first = et.open_trace(tmp_path / "a.eventide")
+    assert not buffer.exists()
+    again = et.open_trace(tmp_path / "a.eventide")
+    assert marks(first) == marks(again) == [1]
+    words = ["the recording was not closed: the last thing of one thread may be missing"]
+    assert first.metadata["warnings"] == again.metadata["warnings"] == words
+
+
+def test_a_new_recording_removes_what_nobody_can_read_any_more_and_nothing_else(tmp_path: Path) -> None:
+    gone, replaced, there = (kill_a_recording(tmp_path / name)[0] for name in ("gone", "replaced", "there"))
+    (tmp_path / "gone").unlink()
+    with et.Recorder(tmp_path / "replaced"):
+        assert not gone.exists()
+    with et.Recorder(tmp_path / "running") as running:
+        assert not replaced.exists()
+        assert there.exists()
+        (mine,) = leftovers()
+        (tmp_path / "running").rename(tmp_path / "moved")
+        et.instant("2")
+        child = os.fork()
+        if not child:
+            et.Recorder(tmp_path / "other").start()
+            os._exit(0 if (Path("/dev/shm") / mine).exists() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        (tmp_path / "moved").rename(tmp_path / "running")
+    assert marks(running.trace) == [2]
+    assert marks(et.open_trace(tmp_path / "there")) == [1]
+    assert not there.exists()
+
+
+def test_what_is_being_recorded_is_read_as_it_is_and_cannot_be_recovered(tmp_path: Path) -> None:
+    with et.Recorder(tmp_path / "a.eventide"):
+        et.instant("1")
+        assert marks(et.open_trace(tmp_path / "a.eventide")) == [1]
+        with pytest.raises(et.UsageError, match=r"a.eventide is still being recorded; stop the recording"):
+            _native.recover_trace(str(tmp_path / "a.eventide"))
+        et.instant("2")
+        assert marks(et.open_trace(tmp_path / "a.eventide")) == [1, 2]
+    assert leftovers() == []

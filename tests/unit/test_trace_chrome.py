@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import eventide as et
+from eventide.analysis import memory
 from tests.reference.traces import assert_same, odd_names_trace, small_trace
 
 
@@ -160,6 +161,44 @@ def test_instants_of_memory_have_the_category_of_torch_profiler(tmp_path):
     events = saved(trace, tmp_path / "t.json")["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "i"] == ["cpu_instant_event", "user_annotation"]
     assert_same(et.open_trace(tmp_path / "t.json"), trace)
+
+
+def test_our_own_allocations_are_instants_of_memory_too_and_are_left_out_again_when_read(tmp_path):
+    with et.Recorder() as recorder:
+        early, late = et.empty(1000, device="cpu"), et.empty(24, device="sim:1")
+        addresses = early.ptr, late.ptr
+        early.free()
+        late.free()
+    trace = recorder.trace
+    events = saved(trace, tmp_path / "t.json")["traceEvents"]
+    seen = [event["args"] for event in events if event["name"] == "[memory]"]
+    assert {event["cat"] for event in events if event["name"] == "[memory]"} == {"cpu_instant_event"}
+    told = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
+    assert [tuple(args[name] for name in told) for args in seen] == [
+        (addresses[0], 1000, 1000, 1000, 0, -1),
+        (addresses[1], 24, 24, 24, 20, 1),  # torch's type for anybody's device
+        (addresses[0], -1000, 0, 0, 0, -1),
+        (addresses[1], -24, 0, 0, 20, 1),
+    ]
+    thread = next(row for row in trace.tracks.to_pylist() if row["kind"] == "thread")
+    assert {event["tid"] for event in events if event["name"] == "[memory]"} == {thread["tid"]}
+    back = et.open_trace(tmp_path / "t.json")
+    assert_same(back, trace)
+    assert memory(back) == memory(trace)
+
+
+def test_memory_that_somebody_told_is_not_told_twice(tmp_path):
+    with et.profile(profile_memory=True) as profiler:
+        profiler.record_backend_memory_event(4096, 64, 64, 128, "sim:1")
+        et.empty(24, device="sim:1").free()
+        et.empty(24, device="sim:2").free()
+    events = saved(profiler.result.trace, tmp_path / "t.json")["traceEvents"]
+    seen = [event["args"] for event in events if event["name"] == "[memory]"]
+    assert [(args["Device Type"], args["Device Id"], args["Bytes"]) for args in seen] == [
+        (20, 1, 64),
+        (20, 2, 24),
+        (20, 2, -24),
+    ]
 
 
 def test_a_file_that_somebody_edited_is_read_as_anybodys(tmp_path):

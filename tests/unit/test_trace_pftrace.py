@@ -17,19 +17,52 @@ def test_everything_comes_back(trace, tmp_path):
     assert_same(et.open_trace(trace.save(tmp_path / "t.pftrace")), trace)
 
 
+def long_trace(count=6000):
+    """So many spans that they are several compressed packets."""
+    spans = {"track": [0] * count, "name": ["work"] * count, "category": ["span"] * count}
+    spans |= {"start": range(0, 10 * count, 10), "duration": [5] * count}
+    spans["args"] = [json.dumps({"i": i * i}) for i in range(count)]
+    edges = {"kind": ["wait"] * 3, "from_track": [0] * 3, "to_track": [0] * 3, "from_span": [0, 1, 2]}
+    edges |= {"from_time": [0, 10, 20], "to_time": [5000, 30_000, 59_990], "to_span": [500, 3000, 5999]}
+    tracks = {"kind": ["thread"], "name": ["the only one"], "pid": [1], "tid": [1]}
+    return et.Trace({"tracks": tracks, "spans": spans, "edges": edges})
+
+
 def test_a_file_that_was_cut_anywhere_is_read_up_to_its_last_whole_packet(tmp_path):
-    path = small_trace().save(tmp_path / "t.pftrace")
+    path = long_trace().save(tmp_path / "t.pftrace")
     data = path.read_bytes()
+    before = [(i * 10, json.dumps({"i": i * i})) for i in range(6000)]
     seen = set()
-    for size in range(data.rindex(b"python train.py"), len(data), 41):
+    for size in range(data.rindex(b"the only one"), len(data), 2503):
         path.write_bytes(data[:size])
         trace = et.open_trace(path)
         trace.check()
-        warnings = trace.metadata["warnings"]
-        seen.add((trace.spans.num_rows, trace.edges.column("to_span").null_count))
-        assert trace.spans.num_rows == 5 or f"{trace.spans.num_rows} of 5 spans are in the file" in warnings
-        assert any("no whole packet" in warning or "are in the file" in warning for warning in warnings)
-    assert {(5, 0), (0, 4)} < seen
+        count = trace.spans.num_rows
+        assert columns(trace.spans, "start", "args") == before[:count]
+        seen.add((count, trace.edges.column("to_span").null_count))
+        assert f"{count:,} of 6,000 spans are in the file" in trace.metadata["warnings"]
+    assert len(seen) >= 3
+    assert (0, 3) in seen
+
+
+def test_nothing_is_read_behind_a_damaged_piece_because_times_are_differences(tmp_path):
+    path = long_trace().save(tmp_path / "t.pftrace")
+    data = bytearray(path.read_bytes())
+    data[-2000] ^= 1
+    path.write_bytes(data)
+    trace = et.open_trace(path)
+    trace.check()
+    warnings = trace.metadata["warnings"]
+    assert "are damaged; nothing from there on was read" in warnings[0]
+    assert f"{trace.spans.num_rows:,} of 6,000 spans are in the file" in warnings[1]
+    assert 1000 < trace.spans.num_rows < 5900
+
+
+def test_packets_that_inflate_without_end_are_refused(tmp_path):
+    path = tmp_path / "t.pftrace"
+    path.write_bytes(field(1, field(50, zlib.compress(bytes(80 << 20), 9))))
+    with pytest.raises(et.TraceFormatError, match="this looks like a bomb"):
+        et.open_trace(path)
 
 
 def test_a_compressed_file_is_read(tmp_path):

@@ -19,6 +19,7 @@ import pyarrow as pa
 from eventide import _native
 from eventide.store._check import time_range
 from eventide.store._chrome_layout import Layout, chrome_categories, lay_out
+from eventide.store._chrome_memory import NAME, memory_instants
 from eventide.store._chrome_own import describe
 from eventide.store._columns import (
     NONE,
@@ -52,9 +53,11 @@ def write(trace: Trace, path: Path) -> None:
 
 def _write(trace: Trace, file: BinaryIO) -> None:
     lanes = assign_lanes(trace)
-    layout = lay_out(trace.tracks.to_pylist(), lanes.track(), _shown(trace, lanes))
+    memory = memory_instants(trace)
+    shown = {*_shown(trace, lanes), *memory.column("track").unique().to_pylist()}
+    layout = lay_out(trace.tracks.to_pylist(), lanes.track(), shown)
     spans, span_names = span_columns(trace)
-    instants, instant_names, instant_order = instant_columns(trace)
+    instants, instant_names, instant_order = instant_columns(trace, behind=memory)
     counters, series, counter_order = counter_columns(trace)
     edges = edge_columns(trace)
     edges["arrow"], kinds = codes(trace.edges.column("kind"))
@@ -72,8 +75,8 @@ def _write(trace: Trace, file: BinaryIO) -> None:
         "series": texts(pa.array(_series_names(series, layout), pa.string())),
     }
     # Torch's own instants of memory, and everybody else's.
-    memory = np.array([name == "[memory]" for name in instant_names["name"].to_pylist()] or [False])
-    kind_of_instant = len(words) + 1 - memory[instants["name"]].astype(np.int32)
+    torchs = np.array([name == NAME for name in instant_names["name"].to_pylist()] or [False])
+    kind_of_instant = len(words) + 1 - torchs[instants["name"]].astype(np.int32)
     tables = {
         "spans": {**spans, "category": chrome, "own_category": own},
         "instants": {

@@ -73,11 +73,13 @@ def span_columns(trace: Trace) -> tuple[dict[str, Any], dict[str, pa.Array]]:
     return columns, dictionaries
 
 
-def instant_columns(trace: Trace) -> tuple[dict[str, Any], dict[str, pa.Array], Ints]:
-    """The table `instants` sorted by track and time, its dictionaries, and the rows in that order."""
+def instant_columns(trace: Trace, behind: pa.Table | None = None) -> tuple[dict[str, Any], dict[str, pa.Array], Ints]:
+    """The table `instants` sorted by track and time, with more rows behind; its dictionaries, and its rows' order."""
     table = trace.instants
     order = np.lexsort((integers(table.column("time")), small_integers(table.column("track"))))
     table = table.take(order)
+    if behind is not None and behind.num_rows:
+        table = pa.concat_tables([table, behind]).unify_dictionaries()
     columns: dict[str, Any] = {
         "track": small_integers(table.column("track")),
         "time": integers(table.column("time")),

@@ -5,39 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from eventide.store._eventide_columns import Names
+from eventide.store._memory_changes import memory_changes
 
 Row = dict[str, Any]
 _PROCESS = 0  # the row of its track
 
 
 def memory_levels(hooks: dict[str, Any], hook_names: list[str], names: Names) -> list[Row]:
-    """How many bytes are allocated on each device, from one change to the next; a counter of the process.
-
-    What was allocated before the recording counts from the start if it was freed within it.
-    """
-    changes: list[tuple[int, int, int]] = []  # time, device, bytes
-    before: dict[int, int] = {}
-    live: dict[tuple[int, int], int] = {}
-    kinds = {number: name for number, name in enumerate(hook_names) if name.startswith("memory_")}
+    """How many bytes are allocated on each device, from one change to the next; a counter of the process."""
     columns = [hooks[name].tolist() for name in ("hook", "time", "device", "handle", "bytes")]
-    for hook, time, device, handle, size in zip(*columns, strict=True):
-        kind = kinds.get(hook)
-        if not device or kind not in {"memory_allocation", "memory_deallocation"}:
-            continue
-        if kind == "memory_allocation":
-            live[device, handle] = size
-            changes.append((time, device, size))
-        else:
-            held = live.pop((device, handle), None)
-            if held is None:
-                held = max(0, size)
-                before[device] = before.get(device, 0) + held
-            changes.append((time, device, -held))
-    rows = []
-    for time, device, size in changes:
-        before[device] = before.get(device, 0) + size
-        rows.append({"track": _PROCESS, "name": f"memory of {names[device]}", "time": time, "value": before[device]})
-    return rows
+    kinds = dict(enumerate(hook_names))
+    told = [
+        (kinds.get(hook), time, device, handle, size) for hook, time, device, handle, size in zip(*columns, strict=True)
+    ]
+    return [
+        {"track": _PROCESS, "name": f"memory of {names[told[row][2]]}", "time": told[row][1], "value": total}
+        for row, _, total in memory_changes((kind, device, handle, size) for kind, _, device, handle, size in told)
+    ]
 
 
 def failures(spans: list[Row]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide import _native
+from eventide.errors import UsageError
 from eventide.store._eventide_account import metadata_of
 from eventide.store._eventide_columns import ABSENT, Ints, Names, arrays, optional, parsed, strings, texts
 from eventide.store._eventide_kineto import tie
@@ -31,9 +33,12 @@ class Known:
 
 
 def read(path: Path) -> Trace:
-    """The trace in a file of our own recorder."""
+    """The trace in a file of our own recorder. One that a killed process left is closed with what its buffer held."""
     raw = _native.read_trace(str(path))
     head, account = parsed(raw["head"]), parsed(raw["account"])
+    if account and not raw["closed"]:  # what was in the buffer, too
+        with suppress(OSError, UsageError):  # the file cannot be written, or its process lives
+            _native.recover_trace(str(path))
     notes: dict[str, Any] = {}
     for note in raw["notes"]:
         notes.update(parsed(note))

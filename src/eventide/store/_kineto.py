@@ -24,7 +24,7 @@ from eventide.store._kineto_categories import KNOWN, NUMBER, WORDS, categorize
 from eventide.store._kineto_columns import NONE, Ids, Ints, Strings, integers, texts, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, add_waits, find_callers
 from eventide.store._kineto_flows import add_flows
-from eventide.store._kineto_input import pieces
+from eventide.store._kineto_input import INFLATE_LIMIT, pieces
 from eventide.store._kineto_memory import memory_counters
 from eventide.store._kineto_stacks import read_stacks
 from eventide.store._kineto_tracks import Tracks, find_tracks
@@ -41,7 +41,7 @@ _TRACK_COLUMNS = (
 )
 
 
-def read(path: str | os.PathLike[str], *, inflate_limit: float | None = 200.0, max_event: int = MAX_VALUE) -> Trace:
+def read(path: str | os.PathLike[str], *, inflate_limit: float | None = INFLATE_LIMIT, max_event: int = MAX_VALUE) -> Trace:
     """Read a Chrome trace, as Kineto (torch.profiler), JAX, VizTracer, Chrome and many others write it.
 
     A file that was cut is read up to its last whole event, and `metadata["warnings"]` says what is lost. A gzip file

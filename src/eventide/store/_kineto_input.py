@@ -10,7 +10,8 @@ from typing import BinaryIO
 from eventide.errors import TraceFormatError, UsageValueError
 
 _PIECE = 1 << 20
-_FREE = 64 << 20  # bytes that any gzip file may become
+FREE = 64 << 20  # bytes that any gzip file may become
+INFLATE_LIMIT = 200  # times the size of the file, beyond those
 _GZIP = 31  # zlib's number for "with a gzip header"
 
 
@@ -28,6 +29,17 @@ def pieces(file: Path, inflate_limit: float | None) -> Iterator[bytes]:
         else:
             while piece := opened.read(_PIECE):
                 yield piece
+
+
+def whole(file: Path, warnings: list[str]) -> bytes:
+    """The file's content at once; what a gzip stream lacks is added to the warnings."""
+    data = bytearray()
+    try:
+        for piece in pieces(file, INFLATE_LIMIT):
+            data += piece
+    except EOFError as error:
+        warnings.append(f"{error}; what it held until then was read")
+    return bytes(data)
 
 
 def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[bytes]:
@@ -48,7 +60,7 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
             raise EOFError(f"the gzip stream is broken behind byte {at:,} of the file ({error})") from error
         written += len(piece)
         read = opened.tell() - len(inflater.unconsumed_tail)
-        if limit is not None and written > max(_FREE, limit * read):
+        if limit is not None and written > max(FREE, limit * read):
             raise TraceFormatError(
                 f"{read:,} bytes of gzip became more than {written:,}, over {limit:g} times as much: this looks like a "
                 "bomb; if it is none, inflate it with gunzip first, or read it with inflate_limit=None",

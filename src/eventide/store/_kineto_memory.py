@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from eventide._native import torch_device_types
 from eventide.store._kineto_columns import NONE
 from eventide.store._kineto_tracks import Tracks
 
-# c10::DeviceType; the number is part of torch's files.
-DEVICE_TYPES = (
-    "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
-    "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuse1",
-)  # fmt: skip
+DEVICE_TYPES = torch_device_types()  # the number is part of torch's files
 SERIES = (("allocated", "allocated bytes"), ("reserved", "reserved bytes"))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from eventide.errors import EventideError, TraceFormatError, UsageTypeError, UsageValueError
+from eventide.store._check import broken_references
 
 if TYPE_CHECKING:
     from eventide.store._trace import Trace
@@ -47,7 +48,7 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
         raise UsageTypeError(f"open_trace takes the path of a file, not {type(path).__name__}") from None
     reader = import_module(f"eventide.store.{READERS[find_format(file)]}")
     try:
-        return cast("Trace", reader.read(file))
+        return _sound(cast("Trace", reader.read(file)))
     except EventideError:
         raise
     except _DAMAGED as error:
@@ -55,6 +56,13 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
             raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
         what = " ".join(str(error).split()) or type(error).__name__
         raise TraceFormatError(f"the file is damaged ({what[:200]}); copy or write it again", str(file), 0) from error
+
+
+def _sound(trace: Trace) -> Trace:
+    """The trace itself; ValueError where rows refer to rows that are not there."""
+    for wrong in broken_references(trace):
+        raise ValueError(wrong)
+    return trace
 
 
 def find_format(file: Path) -> str:

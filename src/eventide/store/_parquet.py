@@ -40,7 +40,13 @@ def to_bytes(table: pa.Table) -> bytes:
 
 def from_bytes(data: bytes) -> pa.Table:
     """What `to_bytes` made."""
-    return pq.read_table(pa.BufferReader(data))
+    return _validated(pq.read_table(pa.BufferReader(data)))
+
+
+def _validated(table: pa.Table) -> pa.Table:
+    """The table itself; ArrowInvalid where bytes inside are not what was written: pyarrow itself does not look."""
+    table.validate(full=True)
+    return table
 
 
 def _write(given: pa.Table, where: Any) -> None:
@@ -68,7 +74,7 @@ def read(path: Path) -> Trace:
         file = path / f"{name}.parquet"
         if not _is_parquet(file):
             raise TraceFormatError(f"the trace's {name}.parquet is missing or damaged", str(file), 0)
-        tables[name] = pq.read_table(file, partitioning=None)
+        tables[name] = _validated(pq.read_table(file, partitioning=None))
         about = _about(file, tables[name].schema)
         metadata.update(about.get("metadata", {}))
         tables[name] = tables[name].replace_schema_metadata(None)

@@ -6,35 +6,26 @@ from their descriptors, and arrows become edges of the kind `flow`.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from eventide import _native
 from eventide.errors import TraceFormatError
 from eventide.store._columns import NONE, Ints
 from eventide.store._parquet import from_bytes
 from eventide.store._perfetto_foreign import foreign_tables
 from eventide.store._pftrace import KEPT, VERSION
+from eventide.store._pftrace_packets import read_packets
 from eventide.store._trace import Trace
 
 
 def read(path: Path) -> Trace:
     """The trace; what was left out is in `metadata["warnings"]`."""
-    data = path.read_bytes()
     warnings: list[str] = []
-    if data.startswith(b"\x1f\x8b"):
-        data = gunzip(data, path, warnings)
-    reader = _native.PftraceReader()
-    at = _feed(reader, data)
-    if at < len(data):
-        warnings.append(f"the last {len(data) - at:,} of {len(data):,} bytes are no whole packet and were not read")
-    found = reader.finish()
+    found, at = read_packets(path, warnings)
     if not found["account"]["events"] and not found["about"]:
         raise TraceFormatError("there are no track events in this Perfetto trace; nothing else is read", str(path), at)
     texts = read_texts(found["texts"], warnings)
@@ -42,33 +33,6 @@ def read(path: Path) -> Trace:
         return _own(found, texts, path, warnings)
     tables = foreign_tables(found, texts)
     return Trace(tables, {"source": "perfetto", "account": _account(found, tables, warnings), "warnings": warnings})
-
-
-def _feed(reader: _native.PftraceReader, data: bytes) -> int:
-    """Everything, and what is compressed in its place; returns where it stopped."""
-    at = 0
-    while at < len(data):
-        stopped, compressed = reader.feed(data, at)
-        if compressed:
-            _feed(reader, zlib.decompress(compressed))
-        elif stopped < len(data):
-            return stopped
-        at = stopped
-    return at
-
-
-def gunzip(data: bytes, path: Path, warnings: list[str]) -> bytes:
-    """What was compressed; where the stream ends too early, what there is, and a warning."""
-    inflate = zlib.decompressobj(31)
-    try:
-        out = inflate.decompress(data)
-    except zlib.error as error:
-        raise TraceFormatError(f"the gzip stream is damaged: {error}", str(path), 0) from error
-    if not inflate.eof:
-        warnings.append("the gzip stream ends too early; what it held until then was read")
-    elif inflate.unused_data.startswith(b"\x1f\x8b"):
-        out += gzip.decompress(inflate.unused_data)
-    return out
 
 
 def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -31,8 +32,11 @@ class Recorder:
 
     ``path`` is the .eventide file (None: a temporary one, gone once it is read). ``ring`` keeps only the newest, as
     much as ``buffer`` bytes hold. ``durable`` puts the buffer on disk beside the file instead of into shared memory.
-    ``stacks`` takes the Python stack with every span and hook. A process that is killed leaves a file that
-    ``eventide.open_trace`` reads. A recorder inside another sees the same things: its file is a copy of its time.
+    ``stacks`` takes the Python stack with every span and hook. ``dump_on`` is a signal that makes a copy of what is
+    recorded so far and goes on; so do ``hang_seconds`` during which nothing was recorded: ``t.eventide`` is copied to
+    ``t-dump-1.eventide`` and so on, even if no Python can run, and a line on stderr says so. A process that is killed
+    leaves a file that ``eventide.open_trace`` reads. A recorder inside another sees the same things: its file is a copy
+    of its time.
     """
 
     def __init__(
@@ -43,6 +47,8 @@ class Recorder:
         durable: bool = False,
         stacks: bool = False,
         buffer: int = BUFFER,
+        dump_on: int | None = None,
+        hang_seconds: float | None = None,
     ) -> None:
         if path is not None and not isinstance(path, str | os.PathLike):
             raise UsageTypeError(f"Recorder takes the path of its file, not {type(path).__name__}")
@@ -56,7 +62,11 @@ class Recorder:
             "ring": bool(ring),
             "durable": bool(durable),
             "stacks": bool(stacks),
+            "dump_signal": _signal(dump_on),
+            "hang_ns": _nanoseconds(hang_seconds),
         }
+        if path is None and (dump_on is not None or hang_seconds is not None):
+            raise UsageValueError("dump_on and hang_seconds make copies beside the file; give Recorder its path")
         self._path: Path | None = None
         self._outer: Path | None = None  # the recording that this one is a part of
         self._began = 0
@@ -91,6 +101,8 @@ class Recorder:
         self._began = _native.now_ns()
         outer = _native.recorder_path()
         self._outer = Path(outer) if outer else None
+        if outer and (self._options["dump_signal"] or self._options["hang_ns"]):
+            raise UsageError(f"dump_on and hang_seconds belong to the recording that runs already, to {outer}")
         if self._outer is None:
             _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
             atexit.register(self.close)
@@ -164,6 +176,26 @@ def note(values: Mapping[str, Any]) -> None:
 def recover_trace(path: str | os.PathLike[str]) -> None:
     """Close the file of a process that was killed: what its buffer holds goes into it, and the buffer goes away."""
     _native.recover_trace(os.fspath(path))
+
+
+def _signal(number: object) -> int:
+    if number is None:
+        return 0
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UsageTypeError(f"dump_on is a signal such as signal.SIGUSR2, not {type(number).__name__}")
+    if number not in signal.valid_signals():
+        raise UsageValueError(f"dump_on={number} is no signal; give one such as signal.SIGUSR2")
+    return int(number)
+
+
+def _nanoseconds(seconds: object) -> int:
+    if seconds is None:
+        return 0
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise UsageTypeError(f"hang_seconds is a number, not {type(seconds).__name__}")
+    if not 0.01 <= seconds <= 1e9:
+        raise UsageValueError(f"hang_seconds={seconds} is none that can be waited for; give 0.01 or more")
+    return round(seconds * 1e9)
 
 
 def _about() -> dict[str, Any]:

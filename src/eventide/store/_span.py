@@ -104,10 +104,11 @@ def describe(value: object) -> str:
     """A value as JSON text: numbers, lists and dicts as they are, everything else by its repr."""
     import json
 
+    # Text stays text: Perfetto shows the escapes of Chrome's JSON as they are written.
     try:
-        return json.dumps(value, default=_shown, allow_nan=False)
+        return json.dumps(value, default=_shown, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(_shown(value))
+        return json.dumps(_shown(value), ensure_ascii=False)
 
 
 def _shown(value: object) -> object:

@@ -19,9 +19,10 @@ from eventide.errors import TraceFormatError, UsageValueError
 from eventide.store._kineto_categories import NUMBER, WORDS
 from eventide.store._kineto_columns import NONE, integers, words
 from eventide.store._kineto_edges import COLUMNS, KINDS, Edges, Rows, add_launches, find_callers
+from eventide.store._kineto_input import whole
 from eventide.store._kineto_tracks import LINES_OF_TPU, STREAM, Place, Track, Tracks
 from eventide.store._kineto_words import on_device, unnamed
-from eventide.store._pftrace_reader import coded, gunzip, read_texts
+from eventide.store._pftrace_reader import coded, read_texts
 from eventide.store._trace import Trace
 
 SUFFIX = ".xplane.pb"
@@ -33,10 +34,7 @@ def read(path: Path) -> Trace:
     """The trace of one host's profile; of a directory, that of the newest run in it."""
     warnings: list[str] = []
     file = _find(path, warnings) if path.is_dir() else path
-    data = file.read_bytes()
-    if data.startswith(b"\x1f\x8b"):
-        data = gunzip(data, file, warnings)
-    found = _native.read_xplane(data)
+    found = _native.read_xplane(whole(file, warnings))
     if "damaged" in found:
         offset, why = found["damaged"]
         raise TraceFormatError(why, str(file), offset)

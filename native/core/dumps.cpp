@@ -1,0 +1,97 @@
+// Copies of a recording that are made while it goes on: when a signal asks for one, and when nothing was recorded for
+// too long. The drainer makes them, so they need neither the GIL nor a thread of the program that still runs.
+#include <signal.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "clock.hpp"
+#include "error.hpp"
+#include "json.hpp"
+#include "raw_trace.hpp"
+#include "session.hpp"
+
+namespace eventide::recorder {
+namespace {
+
+std::atomic<uint32_t> asked{0};  // how often the signal came
+struct sigaction before;         // guarded by the lock of start and stop
+
+void on_signal(int) {
+    asked.fetch_add(1, std::memory_order_relaxed);
+}
+
+// t.eventide is dumped to t-dump-1.eventide, t-dump-2.eventide and so on.
+std::string dump_path(const std::string& path, int number) {
+    const size_t name = path.rfind('/') + 1, dot = path.rfind('.');
+    const size_t stem = dot == std::string::npos || dot <= name ? path.size() : dot;
+    return path.substr(0, stem) + "-dump-" + std::to_string(number) + path.substr(stem);
+}
+
+}  // namespace
+
+void Session::hear_signal() {
+    if (!options.dump_signal) return;
+    asked_ = asked.load(std::memory_order_relaxed);
+    struct sigaction action{};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    if (sigaction(options.dump_signal, &action, &before) != 0)
+        throw Error(ErrorKind::value, "signal " + std::to_string(options.dump_signal) +
+                                          " cannot be heard: " + std::strerror(errno) + "; choose another for dump_on");
+}
+
+void Session::forget_signal() noexcept {
+    struct sigaction now{};
+    if (!options.dump_signal || sigaction(options.dump_signal, nullptr, &now) != 0 || now.sa_handler != on_signal)
+        return;  // somebody has taken it since
+    sigaction(options.dump_signal, &before, nullptr);
+}
+
+// Grows with each thing that is recorded.
+uint64_t Session::progress() const noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < buffer.header().chunk_count; ++i) {
+        const Chunk& chunk = buffer.chunk(i);
+        sum += (chunk.serial.load(std::memory_order_acquire) << 16) + chunk.used.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+void Session::watch() {
+    if (const uint32_t times = asked.load(std::memory_order_relaxed); options.dump_signal && times != asked_) {
+        asked_ = times;
+        dump("signal " + std::to_string(options.dump_signal) + " asked for it");
+    }
+    if (!options.hang_ns) return;
+    const int64_t now = now_ns();
+    if (const uint64_t seen = progress(); seen != progress_ || !progress_ns_) {
+        progress_ = seen;
+        progress_ns_ = now;
+        hangs_ = false;
+    } else if (!hangs_ && now - progress_ns_ >= options.hang_ns) {
+        hangs_ = true;  // once, until something is recorded again
+        char words[64];
+        std::snprintf(words, sizeof words, "nothing was recorded for %.6g s", double(options.hang_ns) / 1e9);
+        dump(words);
+    }
+}
+
+void Session::dump(const std::string& why) {
+    const std::string to = dump_path(options.path, ++dumps_);
+    std::string said;
+    try {
+        if (!options.ring) drain();
+        anchor();
+        copy(options.path, to, json::Object().text("dumped", why).done());
+        said = why + "; what was recorded until then is in " + to;
+    } catch (const std::exception& error) {
+        said = why + ", but what was recorded could not be copied to " + to + ": " + error.what();
+    }
+    std::fprintf(stderr, "eventide: %s\n", said.c_str());
+}
+
+}  // namespace eventide::recorder
