@@ -7,6 +7,8 @@
 namespace eventide::python {
 namespace {
 
+thread_local constinit int64_t memory_as_of = 0;
+
 PyObject* told() {
     if (PyErr_Occurred()) return nullptr;
     Py_RETURN_NONE;
@@ -79,16 +81,26 @@ PyObject* host_wait(PyObject*, PyObject* token) {
 // host_memory(address, nbytes, begins): no Python callback hears it, it is not the program that allocates.
 PyObject* host_memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 3) return raise(ErrorKind::type, "host_memory() takes 3 arguments, %zd were given", nargs);
-    HookRecord r{.hook = args[2] == Py_True ? Hook::memory_allocation : Hook::memory_deallocation};
+    const bool begins = args[2] == Py_True;
+    HookRecord r{.hook = begins ? Hook::memory_allocation : Hook::memory_deallocation,
+                 .time_ns = begins ? memory_as_of : 0};
     r.handle = PyLong_AsUnsignedLongLong(args[0]);
     r.bytes = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(args[1]);
     if (PyErr_Occurred()) return nullptr;
-    r.name = args[2] == Py_True ? "" : "dropped";
+    r.name = begins ? "" : "dropped";
     if (hub::listening(r.hook)) fire_native(r);
     Py_RETURN_NONE;
 }
 
 }  // namespace
+
+MemoryAsOf::MemoryAsOf(int64_t time_ns) {
+    memory_as_of = time_ns;
+}
+
+MemoryAsOf::~MemoryAsOf() {
+    memory_as_of = 0;
+}
 
 std::vector<Access> read_accesses(PyObject* accesses) {
     std::vector<Access> out;

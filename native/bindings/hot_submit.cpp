@@ -108,7 +108,10 @@ class TellSubmission final : public Submitted {
         told_ = true;
         if (!hub::listening(Hook::work_submission)) return;
         Submission s{name_of_callable(given_), {}, {}, false};
-        if (Py_TYPE(given_) == work_class) add_accesses(s, given_, args_, nargs_, kwnames_);
+        if (Py_TYPE(given_) == work_class) {
+            const MemoryAsOf submission(time_);
+            add_accesses(s, given_, args_, nargs_, kwnames_);
+        }
         if (tell_submission(stream_, work_, time_, s)) return;
         PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
     }

@@ -1,5 +1,6 @@
 """A device whose default stream blocks: what that orders is no race, live and from a trace."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -101,3 +102,21 @@ def test_a_stored_trace_knows_the_device_of_streams_that_were_there_before(tmp_p
         second.submit(fill, array)
 
     assert both(tmp_path, program, make_stream(), make_stream()) == []
+
+
+@et.work(name="start a thread", writes="array")
+def start_a_thread(array):
+    thread = threading.Thread(target=array.fill, args=(1,))
+    thread.start()
+    thread.join(TIMEOUT)
+
+
+def test_what_other_threads_do_while_work_is_submitted_hides_nothing(tmp_path, member, other):
+    def program(*streams):
+        array = np.zeros(64)
+        for stream in streams:  # on such a device work runs inside submit, before the hooks tell of it
+            stream.submit(start_a_thread, array)
+        for stream in streams:
+            stream.synchronize(TIMEOUT)
+
+    assert both(tmp_path, program, member, other) == ["race"]

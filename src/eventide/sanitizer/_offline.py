@@ -29,7 +29,7 @@ def check_trace(
     feed = SanitizerFeed(engine)
     handed_over = False
     threads = set()
-    for row in _in_order(_rows(trace)):
+    for row in _rows(trace):
         feed.heard(**row)
         threads.add(row["thread"])
         handed_over |= row["hook"] == "host_signal"
@@ -60,30 +60,6 @@ def _rows(trace: Trace) -> Iterator[dict[str, Any]]:
                     for a in row["accesses"]
                 ]
             yield row
-
-
-def _in_order(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """An allocation is heard of when the first work that touches it is submitted, and is told within that: by its time
-    it comes behind the work, but it was there before.
-    """
-    held: dict[str, Any] | None = None
-    for row in rows:
-        if held is not None and not _touched_before(held, row):
-            yield held
-            held = None
-        if held is None and row["hook"] in {"work_submission", "host_access", "collective_launch"}:
-            held = row
-        else:
-            yield row
-    if held is not None:
-        yield held
-
-
-def _touched_before(work: dict[str, Any], row: dict[str, Any]) -> bool:
-    if row["hook"] != "memory_allocation" or row["thread"] != work["thread"]:
-        return False
-    low, high = row["handle"], row["handle"] + row["bytes"]
-    return any(address < high and low < address + size for address, size, *_ in work["accesses"] or ())
 
 
 def _finding(raw: dict[str, Any], trace: Trace, unsure: bool) -> Finding:

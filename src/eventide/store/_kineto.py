@@ -41,7 +41,9 @@ _TRACK_COLUMNS = (
 )
 
 
-def read(path: str | os.PathLike[str], *, inflate_limit: float | None = INFLATE_LIMIT, max_event: int = MAX_VALUE) -> Trace:
+def read(
+    path: str | os.PathLike[str], *, inflate_limit: float | None = INFLATE_LIMIT, max_event: int = MAX_VALUE
+) -> Trace:
     """Read a Chrome trace, as Kineto (torch.profiler), JAX, VizTracer, Chrome and many others write it.
 
     A file that was cut is read up to its last whole event, and `metadata["warnings"]` says what is lost. A gzip file
