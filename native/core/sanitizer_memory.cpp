@@ -217,6 +217,7 @@ void Engine::State::release(Segment& s, const Entry& by, const Point& at, const 
 void Engine::free(const At& at, uint64_t address, uint64_t stream, bool idle) {
     State& st = *state_;
     if (st.strict) st.strict->free(at, address, stream, idle);
+    if (!st.options.numbered && !st.shadow.at(address)) return;  // it was allocated before anybody listened
     Agent& t = st.thread(at.thread);
     Agent* a = &t;
     if (stream == no_stream) {
@@ -233,7 +234,7 @@ void Engine::free(const At& at, uint64_t address, uint64_t stream, bool idle) {
 
 void Engine::State::freed(const At& at, const Agent& a, uint64_t address, bool idle) {
     const uint32_t n = shadow.at(address);
-    if (!n) return;  // it was allocated before anybody listened
+    if (!n) return;
     const Entry by = entry(at, a, true);
     Lifetime& l = shadow.lifetime(n);
     if (l.freed) {
@@ -249,9 +250,11 @@ void Engine::State::freed(const At& at, const Agent& a, uint64_t address, bool i
         users.push_back(&stream(user));
         l.held.push_back(users.back()->point());
     }
-    Clock before;
-    join(before, point);
-    observe_all(users, l.held, std::move(before));  // a wait that makes the memory be held longer has its use
+    if (!users.empty()) {  // a wait that makes the memory be held longer has its use
+        Clock before;
+        join(before, point);
+        observe_all(users, l.held, std::move(before));
+    }
     l.submitted = newest_work;
     shadow.visit(l.address, l.address + l.bytes, [&](Segment& s) {
         if (s.lifetime != n) return;

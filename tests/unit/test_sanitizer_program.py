@@ -4,6 +4,7 @@ import pytest
 
 from eventide.errors import UsageError
 from eventide.sanitizer import check_program, check_program_findings
+from eventide.sanitizer._words import headline
 
 X = {"buffer": "x", "from": 0, "to": 64}
 
@@ -153,3 +154,48 @@ def test_many_streams_that_signal_one_value_bring_what_all_of_them_bring():
     assert check_program({"ops": [*before, *after, {"op": "work", "stream": 250, "writes": [X]}]}) == "ok"
     mine = [X | {"buffer": "of 7"}]
     assert check_program({"ops": [*before, *after, {"op": "work", "stream": 250, "reads": mine}]}) == "race"
+
+
+ALLOCATE, FREE = {"op": "allocate", "buffer": "x"}, {"op": "free", "buffer": "x"}
+WRITE = {"op": "work", "stream": 1, "writes": [X]}
+
+
+@pytest.mark.parametrize(
+    ("ops", "words"),
+    [
+        ([ALLOCATE, FREE, WRITE], "'step 3' on stream 1 writes 64 bytes after its memory was freed"),
+        ([ALLOCATE, FREE, FREE], "memory is freed twice"),
+        (
+            [ALLOCATE, {"op": "host", "writes": [X]}, FREE | {"thread": 1}],
+            "memory is freed while the host (thread 0) writes 64 bytes; nothing orders the two",
+        ),
+        (
+            [
+                ALLOCATE,
+                WRITE,
+                FREE | {"stream": 1},
+                {"op": "allocate", "buffer": "y", "reuses": "x"},
+                {"op": "host", "writes": [X | {"buffer": "y"}]},
+            ],
+            (
+                "the host (thread 0) writes 64 bytes of memory whose owner before is not done with it: "
+                "'step 2' on stream 1 writes 64 bytes"
+            ),
+        ),
+        (
+            [
+                {"op": "wait_value", "semaphore": "A", "value": 1, "stream": 1},
+                {"op": "synchronize_stream", "stream": 1},
+                {"op": "signal_value", "semaphore": "A", "value": 1, "stream": 2},
+            ],
+            (
+                "thread 0 (step 2, synchronize_stream) waits for step 1 (wait_value); "
+                "stream 1 (step 1, wait_value) waits for semaphore A to reach 1; "
+                "stream 2 (step 3, signal_value) waits for thread 0 to submit it; and so on: back to thread 0"
+            ),
+        ),
+    ],
+)
+def test_a_headline_says_what_happened_in_the_order_in_which_it_was_submitted(ops, words):
+    (finding,) = check_program_findings({"ops": ops})
+    assert headline(finding, {}) == words
