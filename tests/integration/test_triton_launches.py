@@ -119,7 +119,7 @@ def test_each_launch_of_the_interpreter_is_a_span_with_its_grid(tmp_path):
     name, marks = done.stdout.splitlines()
     assert name == "InterpreterError"
     began, ended = map(int, marks.split())
-    found = spans(path, "op")
+    found = [row for row in spans(path, "op") if row["args"].get("framework") == "triton"]  # torch's own are there too
     assert [(row["name"], row["args"]["grid"]) for row in found] == [
         ("add", [4, 1, 1]),
         ("add", [2, 2, 1]),

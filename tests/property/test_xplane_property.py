@@ -20,7 +20,7 @@ _stats = st.dictionaries(
     st.sampled_from(["a", "step_num", "correlation_id", "_p", "_c", "_pt", "hlo_op", "é"]), _values
 )
 _events = st.builds(Event, _names, _times, _times, _stats)
-_lines = st.builds(Line, _names, st.lists(_events, max_size=5), st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**60))
+_lines = st.builds(Line, _names, st.lists(_events, max_size=5), st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**58))
 _kinds = st.dictionaries(_names, st.dictionaries(st.sampled_from(["flops", "module"]), st.integers(0, 9), max_size=2))
 _planes = st.builds(
     Plane,

@@ -27,6 +27,7 @@ _log = logging.getLogger("eventide.adapters")
 _lock = threading.Lock()  # guards _running and _ours
 _running: _Running | None = None  # the program's profile
 _ours: _Ours | None = None
+_COLUMNS = ("track", "name", "category", "start", "duration", "args", "work", "correlation")
 _FLUSH = 10_000  # spans that are told before the recording may write them
 
 
@@ -50,9 +51,9 @@ def install(profiler: Any, undo: list[Callable[[], None]]) -> None:
         return result
 
     @functools.wraps(stop)
-    def stop_trace() -> Any:
+    def stop_trace(*args: Any, **kwargs: Any) -> Any:
         _yield_to_the_program()
-        result = stop()
+        result = stop(*args, **kwargs)
         _stopped()
         return result
 
@@ -109,19 +110,20 @@ def record_profile(trace: Any, clock: HostClock) -> int:
     tracks = [_track(row) for row in trace.tracks.to_pylist()]
     at = clock.to_trace
     number = 0
-    for number, row in enumerate(trace.spans.to_pylist(), 1):
-        start = at(row["start"])
-        # Compiles were told by jax.monitoring already.
-        category = "span" if row["category"] == "compile" else row["category"]
+    columns = [trace.spans.column(name).to_pylist() for name in _COLUMNS]
+    for number, (track, name, category, start, duration, args, work, correlation) in enumerate(
+        zip(*columns, strict=True), 1
+    ):
+        began = at(start)
         _native.record_span(
-            tracks[row["track"]],
-            row["name"],
-            category,
-            start,
-            max(start, at(row["start"] + row["duration"])),
-            row["args"],
-            work=row["work"] or 0,
-            correlation=row["correlation"] or 0,
+            tracks[track],
+            name,
+            "span" if category == "compile" else category,  # compiles were told by jax.monitoring already
+            began,
+            max(began, at(start + duration)),
+            args,
+            work=max(0, work or 0),
+            correlation=max(0, correlation or 0),
         )
         if number % _FLUSH == 0:
             _native.recorder_flush()
