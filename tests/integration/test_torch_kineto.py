@@ -67,7 +67,7 @@ def test_operators_lie_inside_of_the_span_around_them_on_one_clock(adapter):
             torch.zeros(3)
             after = time.monotonic_ns()
     zeros = next(row for row in heard.rows("op") if row["name"] == "aten::zeros")
-    error = heard.told["clock_error_ns"] + 2_000  # Kineto's own clock is a guess at Unix time
+    error = heard.told["clock_error_ns"] + 50_000  # Kineto's own clock is a guess at Unix time
     assert before - error <= zeros["start"]
     assert zeros["start"] + zeros["duration"] <= after + error
 
