@@ -83,12 +83,12 @@ sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracl
 	EVENTIDE_SANITIZER_SEED=$${SEED:-$${RANDOM}0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
 	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
 
-# Seconds for each of the two targets; libFuzzer's needs clang++ (Debian: clang), and what they find lands in build/fuzz.
+# Seconds for each of the three targets; libFuzzer's needs clang++ (Debian: clang), and what they find lands in build/fuzz.
 FUZZ_TIME ?= 600
 FUZZ_CORE := $(addprefix native/core/,json_scan.cpp json_text.cpp decimal.cpp enclosing.cpp chrome_event.cpp \
     chrome_table.cpp chrome_pairs.cpp chrome_document.cpp)
 
-fuzz: $(FUZZ)  ## Fuzz the reader of Kineto and Chrome JSON: the core with libFuzzer, the whole with atheris
+fuzz: $(FUZZ)  ## Fuzz the reader of Chrome JSON (the core with libFuzzer, the whole with atheris); damage files of ours
 	mkdir -p build/fuzz/core build/fuzz/reader
 	python tests/fuzz/seeds.py build/fuzz/seeds
 	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Inative/core \
@@ -97,6 +97,7 @@ fuzz: $(FUZZ)  ## Fuzz the reader of Kineto and Chrome JSON: the core with libFu
 	    -artifact_prefix=build/fuzz/ -print_final_stats=1
 	python tests/fuzz/fuzz_kineto.py build/fuzz/reader build/fuzz/seeds -max_total_time=$(FUZZ_TIME) -max_len=2048 \
 	    -artifact_prefix=build/fuzz/
+	python -m tests.fuzz.damage $(FUZZ_TIME)
 
 stubs: $(TESTING)  ## Write src/eventide/_native.pyi anew
 	python -m nanobind.stubgen -q -m eventide._native -O src/eventide \

@@ -3,6 +3,7 @@
 #include "../core/context.hpp"
 #include "../core/stream.hpp"
 #include "hot_hooks.hpp"
+#include "utf8.hpp"
 
 namespace eventide::python {
 namespace {
@@ -46,8 +47,7 @@ PyObject* work_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     HookRecord r{.hook = Hook::host_access, .device = context.running->device_id};
     r.stream = context.running->id;
     r.work = context.running_work;
-    const char* name = PyUnicode_AsUTF8(args[2]);
-    if (!name) return nullptr;
+    const std::string name = utf8(args[2]);
     r.name = name;
     r.accesses_known = true;
     r.reads = reads.data(), r.read_count = uint32_t(reads.size());

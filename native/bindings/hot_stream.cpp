@@ -5,6 +5,7 @@
 #include "hot_event.hpp"
 #include "hot_ticket.hpp"
 #include "learnt.hpp"
+#include "utf8.hpp"
 
 namespace eventide::python {
 namespace {
@@ -12,14 +13,15 @@ namespace {
 PyTypeObject* stream_type = nullptr;
 
 int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
-    const char *type, *name;
+    const char* type;
+    PyObject* name;
     int index, priority;
     unsigned max_pending;
     PyObject* existing = nullptr;
     int is_default = 0;
     static const char* keywords[] = {"device_type", "index",    "priority",   "max_pending",
                                      "name",        "existing", "is_default", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIs|Op", const_cast<char**>(keywords), &type, &index, &priority,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiIU|Op", const_cast<char**>(keywords), &type, &index, &priority,
                                      &max_pending, &name, &existing, &is_default))
         return -1;
     if (stream_core(self)) {
@@ -33,7 +35,7 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
         Device* device = devices::find(type);
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
         Ref<Stream> core =
-            Stream::open(*device, {int16_t(index), priority, max_pending, name, existing, is_default != 0});
+            Stream::open(*device, {int16_t(index), priority, max_pending, utf8(name), existing, is_default != 0});
         core->handle = self;
         ((PyStream*)self)->core = core.detach();
         return nullptr;

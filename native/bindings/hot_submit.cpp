@@ -6,6 +6,7 @@
 #include "host_access.hpp"
 #include "hot_stream.hpp"
 #include "hot_work.hpp"
+#include "utf8.hpp"
 
 namespace eventide::python {
 namespace {
@@ -168,9 +169,7 @@ std::string name_of_callable(PyObject* function) {
         name = PyObject_GetAttr(function, s_qualname);
     }
     PyErr_Clear();
-    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-    std::string out = text ? text : Py_TYPE(function)->tp_name;
-    PyErr_Clear();
+    std::string out = name && PyUnicode_Check(name) ? utf8(name) : Py_TYPE(function)->tp_name;
     Py_XDECREF(name);
     return out;
 }
@@ -224,9 +223,8 @@ PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t n
     void* function = PyLong_AsVoidPtr(args[0]);
     if (PyErr_Occurred()) return nullptr;
     void* argument = PyLong_AsVoidPtr(args[1]);
-    const char* name = PyErr_Occurred() ? nullptr : PyUnicode_AsUTF8(args[3]);
-    if (!name) return nullptr;
-    Submission s{name, {}, {}, false};
+    if (PyErr_Occurred()) return nullptr;
+    Submission s{utf8(args[3]), {}, {}, false};
     if (args[4] != Py_None && hub::listening(Hook::work_submission)) add_accesses(s, args[4], nullptr, 0, nullptr);
     return submit_native(*stream, args[2], s, [&](Future* f, PyObject* keep) -> NativeWork* {
         return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);

@@ -158,7 +158,7 @@ TEST(numbers_take_the_bytes_they_need) {
 }
 
 TEST(text_in_json_is_always_valid) {
-    CHECK(json::quote("a\"b\\c\n\x01") == "\"a\\\"b\\\\c\\u000a\\u0001\"");
+    CHECK(json::quote("a\"b\\c\n\t\r\x01\x7f") == "\"a\\\"b\\\\c\\n\\t\\r\\u0001\x7f\"");
     CHECK(json::quote("\xff\xed\xa0\x80\xc3\xa9") == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9\"");
     CHECK(json::Object().text("k", "v").add("n", uint64_t(3)).done() == "{\"k\": \"v\", \"n\": 3}");
 }

@@ -45,3 +45,12 @@ def test_what_was_there_and_what_follows_stand_in_one_table():
         et.empty(8, device="cpu").free()
     names = recorder.trace.counters.column("name").to_pylist()
     assert sorted(names) == ["memory of cpu:0", "memory of cpu:0", "queue"]
+
+
+def test_names_of_work_and_streams_are_kept_whatever_is_in_them():
+    with et.Recorder() as recorder:
+        stream = et.Stream("cpu", name="stream \0 \ud800 \U0001f30a")
+        stream.submit(et.work(int, name="work \0 \ud800 \U0001f30a")).result()
+    trace = recorder.trace
+    assert "stream \0 \\ud800 \U0001f30a" in trace.tracks.column("name").to_pylist()
+    assert "work \0 \\ud800 \U0001f30a" in trace.spans.column("name").to_pylist()
