@@ -145,6 +145,6 @@ def rows(options: Options) -> Iterator[Row]:
             what = f"work, wait and record on {streams} streams"
             yield compare(what, "the same on 2", grown(streams, 1000, number), few, options, bar=bar)
         few = grown(4, 10, number)
-        for allocations, bar in ((10**3, 2.0), (10**5, 4.0)):
+        for allocations, bar in ((10**3, 2.0), (10**5, 5.0)):  # 5: as the logarithm grows from 10 to 10^5
             what = f"the same over {allocations:,} allocations"
             yield compare(what, "the same over 10", grown(4, allocations, number), few, options, bar=bar)

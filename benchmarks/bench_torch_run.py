@@ -45,7 +45,7 @@ def rows(options: Options) -> Iterator[Row]:
         row = compare(f"{what}, --sample 0", "torch.profiler", ours, beside, options, bar=1.02, unit="ms")
         told = et.open_trace(trace).metadata["torch"]
         line = f"harvest at exit: {told['harvest_ns'] / 1e6:.0f} ms for {told['operators']} operators"
-        yield replace(row, evidence=(cpu(ours, beside), line))
+        yield replace(row, evidence=(cpu(ours, beside), share(beside, alone), line))
 
 
 class Child:
@@ -53,11 +53,13 @@ class Child:
 
     def __init__(self, *command: str) -> None:
         self._command = command
+        self.wall: list[float] = []
         self.cpu: list[float] = []
 
     def __call__(self) -> float:
         done = subprocess.run([sys.executable, *self._command], check=True, capture_output=True, text=True)
         wall, cpu = map(float, done.stdout.split())
+        self.wall.append(wall)
         self.cpu.append(cpu)
         return wall
 
@@ -66,3 +68,9 @@ def cpu(ours: Child, peer: Child) -> str:
     """What the figures of a busy machine do not show: how much was done."""
     mine, theirs = statistics.median(ours.cpu), statistics.median(peer.cpu)
     return f"CPU time of a step, all threads: {mine:.1f} ms against {theirs:.1f} ms, {mine / theirs:.3f}x"
+
+
+def share(profiler: Child, alone: Child) -> str:
+    """How much of it is torch's own, of which nobody who asks Kineto for operators gets rid."""
+    theirs, none = statistics.median(profiler.wall), statistics.median(alone.wall)
+    return f"torch.profiler itself: {theirs:.1f} ms against {none:.1f} ms for the loop alone, {theirs / none:.3f}x"
