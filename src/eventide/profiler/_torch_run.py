@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from eventide import _native
+from eventide.adapters import torch as adapter
 from eventide.adapters._on_import import when_imported
 from eventide.profiler._record import record_span
 from eventide.store import note
@@ -45,7 +46,8 @@ class TorchRun:
             version = getattr(sys.modules.get("torch"), "__version__", "?")
             line = f"torch {version}: its operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
             note({"torch": {"warnings": [line]}})
-            _log.warning("%s", line)
+            if adapter.installed():  # else it has said already that nothing is heard
+                _log.warning("%s", line)
 
     def reached(self, number: int) -> None:
         """So many steps are over."""
