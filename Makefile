@@ -41,8 +41,8 @@ demo: build  ## Run the demo
 test: lint native-quick  ## Lint, then every light test
 	pytest -m "not heavy"
 
-test-all: lint $(HEAVY)  ## Everything: heavy tests and sanitizers as well
-	pytest
+test-all: lint $(HEAVY)  ## Everything: heavy tests and sanitizers as well; SELECT="-m heavy" for what make test leaves out
+	pytest $(SELECT)
 	$(MAKE) native-test
 
 bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="submit --quick" for a part of it
