@@ -1,8 +1,9 @@
 """What does a torch operator cost under our profilers, against torch.profiler alone?
 
-The operator adds one to 16 numbers. Under `eventide run` it is heard by our session at torch's own profiler; getting at
-what was heard is our harvest, against `prof.events()`. `et.profile` hears it through a dispatch mode, which costs more
-and knows more: FLOPs by formula, modules of the backward, storages, errors.
+The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace when
+it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest, against
+`prof.events()`. `et.profile` hears it through a dispatch mode, which costs more and knows more: FLOPs by formula, modules
+of the backward, storages, errors.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ def rows(options: Options) -> Iterator[Row]:
         missing = Missing("torch is not installed")
         yield compare("a torch operator, heard", "torch.profiler", lambda: 0.0, missing, options, bar=1.1)
         return
-    heard, harvest = session(torch, number)
-    theirs, events = profiler(torch, number)
+    called, _ = session(torch, number, shapes=False)
+    heard, harvest = session(torch, number, shapes=True)
+    theirs, events = profiler(torch, number, shapes=False)
+    shaped, _ = profiler(torch, number, shapes=True)
     against = f"torch.profiler {torch.__version__}"
     with pinned():
-        yield compare("a torch operator, heard by eventide run", against, heard, theirs, options, bar=1.1)
+        what = "a torch operator, heard by eventide run"
+        yield compare(what, against, called, theirs, options, bar=1)
+        yield compare(f"{what} --torch shapes", f"{against}, shapes", heard, shaped, options, bar=1.1)
         yield compare("harvest of an operator", "prof.events()", harvest, events, options, bar=1)
         yield compare("a torch operator under et.profile", against, mode(torch, number), theirs, options)
 
@@ -42,7 +47,7 @@ def loop(torch: Any, number: int) -> float:
     return (time.perf_counter() - begin) / number * 1e9
 
 
-def session(torch: Any, number: int) -> tuple[Round, Round]:
+def session(torch: Any, number: int, *, shapes: bool) -> tuple[Round, Round]:
     """An operator in the loop, and what it costs to bring it into the trace."""
     from eventide.adapters._torch_kineto import Wanted
     from eventide.adapters._torch_session import Session
@@ -50,7 +55,7 @@ def session(torch: Any, number: int) -> tuple[Round, Round]:
     def measure(harvest: bool) -> float:
         recorder = et.Recorder()
         recorder.start()
-        ours = Session(Wanted())
+        ours = Session(Wanted(shapes=shapes))
         cost = loop(torch, number)
         ours.close()
         recorder.close()
@@ -59,9 +64,9 @@ def session(torch: Any, number: int) -> tuple[Round, Round]:
     return lambda: measure(False), lambda: measure(True)
 
 
-def profiler(torch: Any, number: int) -> tuple[Round, Round]:
+def profiler(torch: Any, number: int, *, shapes: bool) -> tuple[Round, Round]:
     def measure(harvest: bool) -> float:
-        prof = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+        prof = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=shapes)
         prof.start()
         cost = loop(torch, number)
         begin = time.perf_counter()

@@ -23,6 +23,7 @@ void bind_stacks(nanobind::module_& m);
 void bind_profiler(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);
 void bind_recorder_timing(nanobind::module_& m);
+void bind_torch(nanobind::module_& m);
 void bind_trace_reader(nanobind::module_& m);
 void bind_analysis(nanobind::module_& m);
 

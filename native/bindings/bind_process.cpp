@@ -99,6 +99,16 @@ PyMethodDef blocking_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+// Takes over the reference.
+int call_pending(void* callable) {
+    PyObject* given = static_cast<PyObject*>(callable);
+    PyObject* result = PyObject_CallNoArgs(given);
+    if (!result) PyErr_WriteUnraisable(given);
+    Py_XDECREF(result);
+    Py_DECREF(given);
+    return 0;
+}
+
 }  // namespace
 
 void bind_process(nb::module_& m) {
@@ -110,6 +120,14 @@ void bind_process(nb::module_& m) {
     m.def(
         "exit_with", [](int code) { exit_with(code); }, nb::arg("code"),
         "The exit code of this process, whatever the program says.");
+    m.def(
+        "call_on_main_thread",
+        [](nb::object callable) {
+            if (Py_AddPendingCall(call_pending, callable.inc_ref().ptr()) == 0) return;
+            callable.dec_ref();
+            throw Error(ErrorKind::device, "too many calls wait for the main thread");
+        },
+        nb::arg("callable"), "Called by the main thread as soon as it runs Python code.");
     m.def("now_ns", [] { return now_ns(); }, "The trace's clock: CLOCK_MONOTONIC in nanoseconds.");
     m.def("callbacks_run", [] { return notifier::completed(); }, "How many tasks the notifier thread has run.");
     m.def("after_fork_in_child", [] {

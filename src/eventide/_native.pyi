@@ -488,6 +488,9 @@ def note_main_thread(ident: int) -> None:
 def exit_with(code: int) -> None:
     """The exit code of this process, whatever the program says."""
 
+def call_on_main_thread(callable: object) -> None:
+    """Called by the main thread as soon as it runs Python code."""
+
 def now_ns() -> int:
     """The trace's clock: CLOCK_MONOTONIC in nanoseconds."""
 
@@ -781,6 +784,26 @@ def time_puts(n: int, bare: bool) -> float:
 def slowest_puts(n: int) -> tuple[dict[str, float], dict[str, float]]:
     """
     Of n puts, and of n plain stores between them: the median and the slowest step in which the thread ran, was preempted, or blocked, in nanoseconds; 0 where none was.
+    """
+
+def torch_operators_start(operators: int, gradients: int, annotations: int) -> None:
+    """
+    Operators of all threads become spans of the recording that runs, until torch_operators_stop(). The arguments are scopes of torch's record functions, bit s for scope s.
+    """
+
+def torch_operators_stop() -> None: ...
+
+def torch_operators_heard() -> int:
+    """How many became spans, in the life of the process."""
+
+def torch_operators_look(which: int) -> None:
+    """
+    The next operator is looked at, the first (0) or the second (1) of two, and is not told.
+    """
+
+def torch_operators_learn(first: int, second: int) -> bool:
+    """
+    The sequence numbers of these two; True: gradients are tied to their operators from now on.
     """
 
 def read_trace(path: str) -> dict[str, Any]:

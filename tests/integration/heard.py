@@ -1,12 +1,15 @@
-"""A recording with a session at torch's profiler in it, and what it heard."""
+"""A recording with torch heard in it, and what came of it."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any, Self
 
 import eventide as et
 from eventide.adapters._torch_kineto import Wanted
 from eventide.adapters._torch_session import Session
+from tests.helpers import TIMEOUT
 
 
 class Heard:
@@ -37,3 +40,17 @@ class Heard:
     @property
     def told(self) -> dict[str, Any]:
         return self.trace.metadata["torch"]
+
+
+def in_thread(act: Callable[[], object]) -> int:
+    """Run it on a thread of its own, whose number comes back."""
+    found: list[int] = []
+
+    def run() -> None:
+        found.append(threading.get_native_id())
+        act()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(TIMEOUT)
+    return found[0]

@@ -74,7 +74,7 @@ def test_the_summary_tells_the_operators_and_what_it_cost_to_get_them(training):
     told = trace.metadata["torch"]
     assert told["operators"] > 500
     assert f"torch's operators: {told['operators']:,}; " in watched.stderr
-    assert "to harvest them" in watched.stderr
+    assert "to harvest what its profiler held" in " ".join(watched.stderr.split())
 
 
 def test_perfetto_sees_every_slice_and_loses_nothing(training):
@@ -86,10 +86,19 @@ def test_perfetto_sees_every_slice_and_loses_nothing(training):
 
 
 @pytest.mark.parametrize("how", ["_exit", "SIGKILL"])
-def test_a_program_that_is_cut_off_loses_what_torch_held_and_the_trace_says_so(tmp_path, how):
+def test_a_program_that_is_cut_off_has_its_operators_in_the_trace(tmp_path, how):
     done = recorded("torch_ends.py", how, cwd=tmp_path)
     assert done.returncode == {"_exit": 3, "SIGKILL": -9}[how]
-    lost = "torch's operators were still in its profiler when the program ended: they are lost"
+    trace = et.open_trace(tmp_path / "t.eventide")
+    assert Counter(row["name"] for row in rows(trace, "op"))["aten::linear"] == 6
+    assert not any(warning.startswith("torch") for warning in trace.metadata["warnings"])
+
+
+@pytest.mark.parametrize("how", ["_exit", "SIGKILL"])
+def test_it_loses_what_torch_s_profiler_held_and_the_trace_says_so(tmp_path, how):
+    done = recorded("torch_ends.py", how, cwd=tmp_path, options=("--torch", "shapes"))
+    assert done.returncode == {"_exit": 3, "SIGKILL": -9}[how]
+    lost = "torch's operators: still in its profiler when the program ended, and lost"
     assert lost in et.open_trace(tmp_path / "t.eventide").metadata["warnings"]
     assert lost in " ".join(done.stderr.split())
 
@@ -114,6 +123,19 @@ def test_a_schedule_has_the_operators_of_its_steps_in_each_file(tmp_path):
 
 
 def test_a_word_that_torch_does_not_know_is_refused_before_the_program_runs(tmp_path):
-    done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "ops,memory"))
+    done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "ops,moods"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--torch memory is nothing that torch tells; it tells ops, shapes, flops, or none" in done.stderr
+    assert "--torch moods is nothing that torch tells; it tells ops, shapes, flops, memory, or none" in done.stderr
+
+
+def test_memory_is_in_the_trace_where_it_is_asked_for(tmp_path):
+    done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "memory"))
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    trace = et.open_trace(tmp_path / "t.eventide")
+    trace.check()
+    assert Counter(row["name"] for row in rows(trace, "op"))["aten::linear"] == 6
+    told = [json.loads(row["args"])["Bytes"] for row in trace.instants.to_pylist() if row["name"] == "[memory]"]
+    assert told.count(64) >= 1  # the weight, 4 x 4 floats
+    assert sum(size < 0 for size in told) >= 6  # each step gives back what it took
+    assert "memory of cpu:0" in done.stderr
+    assert not any(line.startswith("[W") for line in done.stderr.splitlines())  # torch's own

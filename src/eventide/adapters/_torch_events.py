@@ -27,7 +27,8 @@ _INSTANT = "cpu_instant_event"
 class Conversion:
     """Of one session. `offset` is what is added to Kineto's Unix time, `device` names a type such as "cuda".
 
-    Without `operators`, only devices and the calls for them are taken; without `steps`, steps are annotations.
+    Without `operators`, only devices and the calls for them are taken, and `memory`; without `steps`, steps are
+    annotations.
     `skip(thread, name, start)` is asked about what stands on threads.
     """
 
@@ -37,6 +38,7 @@ class Conversion:
         *,
         device: Callable[[str], str] = str,
         operators: bool = True,
+        memory: bool = True,
         shapes: bool = False,
         flops: bool = False,
         skip: Callable[[int, str, int], bool] | None = None,
@@ -47,7 +49,7 @@ class Conversion:
         self.on_devices = 0
         self._offset = offset
         self._device = device
-        self._operators, self._shapes, self._flops = operators, shapes, flops
+        self._operators, self._memory, self._shapes, self._flops = operators, memory, shapes, flops
         self._skip, self._steps = skip, steps
         self._pid = os.getpid() if pid is None else pid
         self._threads: dict[int, str] = {}
@@ -67,7 +69,7 @@ class Conversion:
             if self._operators:
                 self._operator(event)
         elif activity == _INSTANT:
-            if self._operators:
+            if self._memory:
                 self._instant(event)
         elif is_device(activity) or event.device_index() != self._pid:
             self._on_device(event, activity)

@@ -23,9 +23,12 @@ def without_kineto_s_lines() -> Iterator[None]:
             os.environ.pop(_LEVEL, None)
 
 
+_TORCH_S = (b"profiler_kineto.cpp", b"collection.cpp")  # where its profiler warns about what we know
+
+
 @contextmanager
-def without_torch_s_warning() -> Iterator[None]:
-    """Of the few microseconds inside, what is written to stderr is kept back and written again, torch's line apart."""
+def without_torch_s_warnings() -> Iterator[None]:
+    """What is written to stderr meanwhile is kept back and then written, but for lines of torch's profiler."""
     try:
         real = os.dup(2)
     except OSError:  # there is no stderr
@@ -38,7 +41,7 @@ def without_torch_s_warning() -> Iterator[None]:
     finally:
         os.dup2(real, 2)
         for line in os.pread(kept, 1 << 20, 0).splitlines(keepends=True):
-            if b"profiler_kineto.cpp" not in line:
+            if not any(where in line for where in _TORCH_S):
                 os.write(real, line)
         os.close(kept)
         os.close(real)

@@ -1,8 +1,10 @@
-"""Our session at Kineto, torch's own profiler: operators of all threads and device activity, for the recording.
+"""What torch does, for the recording: operators by its callbacks, all else by Kineto, its own profiler.
 
-Kineto holds what it heard until the session is stopped, and has one session a process. So ours is harvested before the
-recording ends (and before one inside it does), makes way when the program starts a profiler of its own, takes over what
-that one heard, and begins again. After `seconds` it hears no more, since nobody can ask Kineto how much it holds.
+Operators are recorded as they run, on any thread (_torch_operators). Their shapes and FLOPs, memory and device activity
+only Kineto tells. It holds what it heard until the session is stopped, and has one session a process. So ours is
+harvested before the recording ends (and before one inside it does), makes way when the program starts a profiler of its
+own, takes over what that one heard, and begins again. After `seconds` it hears no more, since nobody can ask Kineto how
+much it holds.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from typing import Any
 from eventide.adapters import _torch_profilers as profilers
 from eventide.adapters._guard import guarded
 from eventide.adapters._torch_events import Conversion
-from eventide.adapters._torch_kineto import Kineto, Wanted
+from eventide.adapters._torch_kineto import Kineto, Wanted, device_name, hears_devices
+from eventide.adapters._torch_operators import Operators
 from eventide.runtime import HostClock
 from eventide.store._recorder import before_end, note
 
@@ -36,12 +39,9 @@ class Account:
     harvest_ns: int = 0
     clock_error_ns: int = 0
     limit_s: float = 0.0  # that was reached; 0: none
+    profiled: str = ""  # what Kineto was asked for
     held: bool = False  # Kineto has something that is not in the trace yet
     warnings: list[str] = field(default_factory=list)
-
-    def keep(self) -> None:
-        """With the trace that is being recorded."""
-        note({"torch": {**self.__dict__, "clock": "CLOCK_REALTIME"}})
 
 
 class Session:
@@ -50,9 +50,13 @@ class Session:
     def __init__(self, wanted: Wanted, counted: Callable[[], bool] = lambda: False) -> None:
         self.account = Account()
         self._counted = counted  # somebody else tells the steps
-        self._wanted = wanted
         self._lock = threading.RLock()  # guards the rest
-        self._kineto = Kineto(wanted)
+        self._operators = self._callbacks(wanted)
+        self._taken = 0  # operators that Kineto told, or a profiler of the program
+        self._wanted = asked = replace(wanted, operators=wanted.operators and self._operators is None)
+        kineto = not wanted.operators or asked.operators or asked.memory or hears_devices()
+        self._kineto = Kineto(asked) if kineto else None
+        self.account.profiled = _words(asked) if kineto else ""
         self._clock = HostClock("CLOCK_REALTIME")
         self._going = False  # Kineto hears for us
         self._others = 0  # listeners of ours that hear operators by other means
@@ -68,23 +72,45 @@ class Session:
         self._start()
         self._arm()
 
-    def _start(self) -> None:
-        if self._going or self._others or self._over or self._closed or profilers.running():
-            return
+    def _callbacks(self, wanted: Wanted) -> Operators | None:
+        """How operators are heard; None: by Kineto, who knows more about them, or because this torch has no other."""
+        if not wanted.operators or wanted.shapes or wanted.flops:
+            return None
         try:
-            self._clock.sample()
-            self._kineto.start()
-            self._going = self.account.held = True
-        except Exception as error:  # noqa: BLE001  (never into the program)
-            self._over = True  # it would fail again
-            line = f"torch's operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
-            self.account.warnings.append(line)
-            _log.warning("%s", line)
-        self.account.keep()
+            operators = Operators()
+        except Exception as error:  # noqa: BLE001  (another torch)
+            _log.debug("torch's operators come from its profiler: %s: %s", type(error).__name__, error)
+            return None
+        if not operators.tied:
+            self.account.warnings.append("this torch does not tell which gradient belongs to which operator")
+        return operators
+
+    def _start(self) -> None:
+        if self._others or self._closed or profilers.running():
+            return
+        if self._operators is not None:
+            self._operators.start()
+        if self._kineto is not None and not self._going and not self._over:
+            try:
+                self._clock.sample()
+                self._kineto.start()
+                self._going = self.account.held = True
+            except Exception as error:  # noqa: BLE001  (never into the program)
+                self._over = True  # it would fail again
+                what = self.account.profiled
+                line = f"torch's {what}: not heard: {type(error).__name__}: {error}".replace("\n", " ")
+                self.account.warnings.append(line)
+                _log.warning("%s", line)
+        self._keep()
+
+    def _keep(self) -> None:
+        """The account goes with the trace that is being recorded."""
+        self.account.operators = self._taken + (0 if self._operators is None else self._operators.heard)
+        note({"torch": {**self.account.__dict__, "clock": "CLOCK_REALTIME"}})
 
     def _arm(self) -> None:
         """From now on, so many seconds."""
-        if self._wanted.seconds:
+        if self._wanted.seconds and self._kineto is not None:
             self._turn += 1
             start_new_thread(self._stop_later, (self._turn,))
 
@@ -101,10 +127,10 @@ class Session:
             if self._closed or self._over or self._pid != os.getpid():
                 return
             self._over = True
-            if self._going:
-                self._kineto.hush()
+            if self._going and self._kineto is not None and not self._kineto.hush():
+                self._harvest()
             self.account.limit_s = self._wanted.seconds
-            self.account.keep()
+            self._keep()
 
     @guarded
     def again(self) -> None:
@@ -118,21 +144,27 @@ class Session:
                 self._start()
             self._arm()
 
+    def _pause(self) -> None:
+        """Nothing is heard until _start()."""
+        if self._operators is not None:
+            self._operators.stop()
+        self._harvest()
+
     def _harvest(self) -> None:
         """What Kineto holds goes into the recording."""
-        if not self._going:
+        if not self._going or self._kineto is None:
             return
         self._going = False
         began = time.monotonic_ns()
         try:
             self._take(self._kineto.stop(), self._wanted, None)
         except Exception as error:  # noqa: BLE001  (never into the program)
-            _log.exception("torch's operators are lost, the program goes on")
-            self.account.warnings.append(f"torch's operators are lost: {type(error).__name__}: {error}")
+            _log.exception("torch's %s: lost, the program goes on", self.account.profiled)
+            self.account.warnings.append(f"torch's {self.account.profiled}: lost: {type(error).__name__}: {error}")
         finally:
             self.account.held = False
             self.account.harvest_ns += time.monotonic_ns() - began
-            self.account.keep()
+            self._keep()
 
     def _take(self, result: Any, wanted: Wanted, skip: Callable[[int, str, int], bool] | None) -> None:
         events = result.events()
@@ -145,15 +177,16 @@ class Session:
         self.account.clock_error_ns = max(self.account.clock_error_ns, error)
         conversion = Conversion(
             sum(offsets) // 2,
-            device=self._kineto.device,
+            device=device_name,
             operators=wanted.operators,
+            memory=wanted.operators or wanted.memory,
             shapes=wanted.shapes,
             flops=wanted.flops,
             steps=not self._counted(),
             skip=skip,
         )
         conversion.take(events)
-        self.account.operators += conversion.operators
+        self._taken += conversion.operators
         self.account.on_devices += conversion.on_devices
 
     def tell(self) -> None:
@@ -167,7 +200,7 @@ class Session:
         """Somebody else listens; come_back() when they are done."""
         with self._lock:
             if self._pid == os.getpid():
-                self._harvest()
+                self._pause()
                 self._others += 1
 
     def come_back(self) -> None:
@@ -178,10 +211,10 @@ class Session:
                 self._start()
 
     def theirs_begins(self) -> None:
-        """A profiler of the program wants Kineto for itself."""
+        """A profiler of the program wants Kineto for itself, and tells the operators."""
         with self._lock:
             if self._pid == os.getpid():
-                self._harvest()
+                self._pause()
 
     def theirs_ended(self, result: Any) -> None:
         """It is over: what it heard is in the trace too."""
@@ -198,23 +231,23 @@ class Session:
                 return
             began = time.monotonic_ns()
             told = profilers.told_spans()
-            wanted = replace(self._wanted, shapes=True, flops=True)
+            wanted = Wanted(operators=self._wanted.operators or self._operators is not None, shapes=True, flops=True)
             self._take(_InOrder(result), wanted, told.are_ours if told is not None else None)
             self.account.imported += 1
             self.account.harvest_ns += time.monotonic_ns() - began
-            self.account.keep()
+            self._keep()
 
     def close(self) -> None:
         """Hear no more; what was heard is told."""
         with self._lock:
             if self._closed or self._pid != os.getpid():
                 return
-            self._harvest()
+            self._pause()
             self._closed = True
             if profilers.running():
                 line = "a torch profiler of the program ran when the recording ended: what it heard is not here"
                 self.account.warnings.append(line)
-                self.account.keep()
+            self._keep()
             self._end.release()
         before_end.remove(self.tell)
         _state.session = self._outer
@@ -223,6 +256,12 @@ class Session:
     def forget(self) -> None:
         """In a forked child: the session is the parent's."""
         self._lock = threading.RLock()
+
+
+def _words(wanted: Wanted) -> str:
+    """What Kineto is asked for."""
+    said = [word for word in ("operators", "memory") if getattr(wanted, word)]
+    return " and ".join(said) or "device activity"
 
 
 class _InOrder:

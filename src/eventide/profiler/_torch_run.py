@@ -12,7 +12,7 @@ from eventide.adapters._on_import import when_imported
 from eventide.profiler._record import record_span
 from eventide.store import note
 
-CHOICES = ("ops", "shapes", "flops")
+CHOICES = ("ops", "shapes", "flops", "memory")
 _log = logging.getLogger("eventide.profiler")
 
 
@@ -38,8 +38,8 @@ class TorchRun:
             from eventide.adapters._torch_kineto import Wanted
             from eventide.adapters._torch_session import Session
 
-            given = self._wanted
-            wanted = Wanted(shapes="shapes" in given, flops="flops" in given, seconds=self._seconds)
+            asked = {what: what in self._wanted for what in ("shapes", "flops", "memory")}
+            wanted = Wanted(**asked, seconds=self._seconds)
             self._session = Session(wanted, lambda: self._step > self._first)
             self._parts.append(self._session)
         except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)

@@ -111,7 +111,8 @@ def _torch(told: Mapping[str, Any]) -> str:
         parts.append(f"{told['on_devices']:,} things on devices")
     if told["imported"]:
         parts.append(f"{fmt.count(told['imported'], 'profile')} of the program's own among them")
-    return f"{', '.join(parts)}; {fmt.time(told['harvest_ns'])} to harvest them"
+    harvest = f"; {fmt.time(told['harvest_ns'])} to harvest what its profiler held" if told["harvest_ns"] else ""
+    return f"{', '.join(parts)}{harvest}"
 
 
 def _account(account: Mapping[str, Any]) -> list[str]:

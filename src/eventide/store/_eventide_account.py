@@ -61,13 +61,14 @@ def account_of(raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any]) 
 
 
 def _of_torch(told: dict[str, Any]) -> list[str]:
-    """What the listener at torch's profiler noted (adapters/_torch_session.py)."""
+    """What the listener at torch noted (adapters/_torch_session.py)."""
+    what = told.get("profiled", "operators")
     said = [str(line) for line in told.get("warnings", [])]
     if limit := told.get("limit_s"):
         heard = f"{limit:g} s from its import, and {limit:g} s from the first step of an optimizer"
-        said.append(f"torch's operators were heard for a time only, {heard}; --torch-seconds sets how long")
+        said.append(f"torch's {what}: heard for a time only, {heard}; --torch-seconds sets how long")
     if told.get("held"):
-        said.append("torch's operators were still in its profiler when the program ended: they are lost")
+        said.append(f"torch's {what}: still in its profiler when the program ended, and lost")
     return said
 
 

@@ -1,0 +1,26 @@
+// torch's operators, heard while they run.
+#include "../core/torch_operators.hpp"
+#include "bind.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+
+void bind_torch(nb::module_& m) {
+    m.def(
+        "torch_operators_start",
+        [](uint32_t operators, uint32_t gradients, uint32_t annotations) {
+            torch::hear_operators({operators, gradients, annotations});
+        },
+        nb::arg("operators"), nb::arg("gradients"), nb::arg("annotations"),
+        "Operators of all threads become spans of the recording that runs, until torch_operators_stop(). The arguments "
+        "are scopes of torch's record functions, bit s for scope s.");
+    m.def("torch_operators_stop", &torch::leave_operators);
+    m.def("torch_operators_heard", &torch::operators_heard, "How many became spans, in the life of the process.");
+    m.def("torch_operators_look", &torch::look_at_operator, nb::arg("which"),
+          "The next operator is looked at, the first (0) or the second (1) of two, and is not told.");
+    m.def("torch_operators_learn", &torch::learn_sequence_numbers, nb::arg("first"), nb::arg("second"),
+          "The sequence numbers of these two; True: gradients are tied to their operators from now on.");
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,37 @@
+// Operators of torch become spans of the recording while they run, on whatever thread.
+//
+// torch has callbacks for that, meant for monitoring a whole process, and no C interface to them. So they are called by
+// their C++ names, which are looked up in the library that the program loaded, and one type is laid out as torch has
+// had it since 2022. What torch is asked for is an operator's name. Nothing is kept in the program's heap, where
+// torch's own profiler keeps all that it hears until it is stopped: with glibc, whose holes are then too small for the
+// tensors that left them, a training that ran in 1 GB grew by 7 MB a step.
+//
+// An operator is tied to its gradient by its thread and its sequence number, for which torch has no function: where
+// the number stands in an operator is learnt by looking at two whose numbers are known. What was not learnt makes no
+// edges.
+#pragma once
+
+#include <cstdint>
+
+namespace eventide::torch {
+
+// Scopes of torch's record functions, bit s for scope s.
+struct Scopes {
+    uint32_t operators = 0;
+    uint32_t gradients = 0;
+    uint32_t annotations = 0;
+};
+
+// Throws Error: device, if this torch cannot be heard like that. Once; does nothing when they are heard already.
+void hear_operators(const Scopes& scopes);
+// No more of them. Those that run are still told when they end.
+void leave_operators() noexcept;
+// How many were told, in the life of the process.
+uint64_t operators_heard() noexcept;
+
+// The next operator of this thread is looked at, the first or the second of two, and is not told.
+void look_at_operator(int which) noexcept;
+// Their sequence numbers. True: it is known from now on where such a number stands.
+bool learn_sequence_numbers(int64_t first, int64_t second) noexcept;
+
+}  // namespace eventide::torch

@@ -1,0 +1,203 @@
+"""What is heard of torch, by its callbacks and by its own profiler: operators of all threads, memory, forks, limits."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import eventide as et
+from tests.helpers import TIMEOUT
+from tests.integration.heard import Heard, in_thread
+
+pytestmark = pytest.mark.heavy
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
+from eventide.adapters.torch import install, uninstall  # noqa: E402
+from eventide.profiler._torch_run import TorchRun  # noqa: E402
+
+
+@pytest.fixture
+def adapter():
+    install()
+    yield
+    uninstall()
+
+
+@pytest.fixture(params=["callbacks", "profiler"])
+def way(request) -> dict[str, bool]:
+    """Operators are heard by one or the other: only the profiler knows their shapes."""
+    return {"shapes": request.param == "profiler"}
+
+
+def test_operators_of_every_thread_stand_on_the_track_of_their_thread(adapter, way):
+    net = torch.nn.Linear(8, 8)
+    with Heard(**way) as heard:
+        with et.span("mine"):
+            net(torch.ones(2, 8)).sum().backward()
+        other = in_thread(lambda: torch.ones(3) + 1)
+    main = [row for row in heard.rows("op") if row["where"]["tid"] == os.getpid()]
+    assert {"aten::linear", "aten::addmm", "AddmmBackward0"} <= {row["name"] for row in main}
+    assert "aten::add" in [row["name"] for row in heard.rows("op") if row["where"]["tid"] == other]
+    (mine,) = heard.rows("span")
+    assert {row["track"] for row in main} == {mine["track"]}
+    assert heard.told["operators"] == len(heard.rows("op"))
+    assert heard.told["held"] is False
+    assert heard.trace.metadata["warnings"] == []
+
+
+def test_operators_lie_inside_of_the_span_around_them_on_one_clock(adapter, way):
+    with Heard(**way) as heard:
+        torch.ones(3)
+        with et.span("around"):
+            before = time.monotonic_ns()
+            torch.zeros(3)
+            after = time.monotonic_ns()
+    zeros = next(row for row in heard.rows("op") if row["name"] == "aten::zeros")
+    error = heard.told["clock_error_ns"] + 50_000  # Kineto's own clock is a guess at Unix time
+    assert before - error <= zeros["start"]
+    assert zeros["start"] + zeros["duration"] <= after + error
+
+
+def test_the_gradient_of_an_operator_is_tied_to_it(adapter, way):
+    net = torch.nn.Linear(8, 8)
+    with Heard(**way) as heard:
+        net(torch.ones(2, 8)).sum().backward()
+    spans = heard.trace.spans.to_pylist()
+    start_of = {(row["track"], row["start"]): row["name"] for row in reversed(spans)}
+    tied = {
+        (start_of[edge["from_track"], edge["from_time"]], start_of[edge["to_track"], edge["to_time"]])
+        for edge in heard.trace.edges.to_pylist()
+        if edge["kind"] == "fwdbwd"
+    }
+    assert ("aten::addmm", "AddmmBackward0") in tied
+
+
+def test_what_the_program_annotated_is_an_annotation(adapter, way):
+    with Heard(**way) as heard, torch.profiler.record_function("theirs"):
+        torch.ones(1)
+    assert heard.names("annotation") == ["theirs"]
+
+
+def test_a_recording_inside_of_ours_has_its_operators(adapter, way):
+    with Heard(**way) as heard:
+        with et.Recorder() as inner:
+            torch.ones(1)
+        torch.empty(1)
+    names = [row["name"] for row in inner.trace.spans.to_pylist()]
+    assert "aten::ones" in names
+    assert heard.names()[-1] == "aten::empty"
+
+
+def test_a_profile_of_ours_inside_of_a_session_hears_each_operator_once(adapter, way):
+    with Heard(**way) as heard:
+        with et.profile() as prof:
+            torch.ones(3) + 1
+        torch.empty(1)
+    assert [row["name"] for row in prof.result.trace.spans.to_pylist() if row["category"] == "op"] == [
+        "aten::ones",
+        "aten::add",
+    ]
+    assert heard.names().count("aten::add") == 1
+    assert heard.names()[-1] == "aten::empty"
+
+
+def test_it_is_closed_on_another_thread_than_it_was_opened_on(adapter, way):
+    with Heard(**way) as heard:
+        torch.ones(1)
+        in_thread(heard.session.close)
+    assert "aten::ones" in heard.names()
+
+
+def test_a_forked_child_goes_its_own_way(adapter, way):
+    with Heard(**way) as heard:
+        torch.ones(1)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                heard.session.close()  # the parent's: does nothing
+                with torch.profiler.profile() as prof:
+                    torch.zeros(1)
+                code = 0 if "aten::zeros" in {event.name for event in prof.events()} else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        torch.empty(7)
+    assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_", "aten::empty"]
+
+
+def test_torch_is_as_it_was_after_uninstall():
+    before = [getattr(torch.autograd.profiler, name) for name in profilers.NAMES]
+    install()
+    assert [getattr(torch.autograd.profiler, name) for name in profilers.NAMES] != before
+    install()
+    uninstall()
+    assert [getattr(torch.autograd.profiler, name) for name in profilers.NAMES] == before
+
+
+def test_operators_are_in_the_trace_before_anything_is_closed(adapter, tmp_path):
+    with et.Recorder(tmp_path / "t.eventide") as recorder:
+        run = TorchRun(("ops",), 0.0)
+        for _ in range(5000):  # more than a chunk
+            torch.empty(1)
+        assert et.open_trace(tmp_path / "t.eventide").spans.num_rows == 5000
+        run.close()
+    assert recorder.trace.spans.num_rows == 5000
+    assert recorder.trace.metadata["torch"]["held"] is False
+
+
+def test_gradients_computed_at_once_on_many_threads_are_tied_to_the_operators_of_theirs(adapter):
+    def train() -> None:
+        net = torch.nn.Linear(8, 8)
+        for _ in range(200):
+            net(torch.ones(2, 8)).sum().backward()
+
+    with Heard() as heard:
+        threads = [threading.Thread(target=train) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(TIMEOUT)
+    spans = heard.trace.spans.to_pylist()
+    start_of = {(row["track"], row["start"]): row["name"] for row in reversed(spans)}
+    tied = Counter(
+        (edge["from_track"], edge["to_track"], start_of[edge["to_track"], edge["to_time"]])
+        for edge in heard.trace.edges.to_pylist()
+        if start_of.get((edge["from_track"], edge["from_time"])) == "aten::addmm"
+    )
+    assert len(tied) == 4
+    assert all(of == to and name == "AddmmBackward0" for of, to, name in tied)  # a gradient runs where it was asked for
+    assert set(tied.values()) == {200}
+
+
+def test_gradients_of_another_thread_s_operators_are_tied_to_them(adapter):
+    lost: list[Any] = []
+    with Heard() as heard:
+        in_thread(lambda: lost.append(torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum()))
+        lost[0].backward()
+    names = {(row["track"], row["start"]): row["name"] for row in heard.trace.spans.to_pylist()}
+    (edge,) = [
+        edge for edge in heard.trace.edges.to_pylist() if names[edge["to_track"], edge["to_time"]] == "AddmmBackward0"
+    ]
+    assert names[edge["from_track"], edge["from_time"]] == "aten::addmm"
+    assert edge["from_track"] != edge["to_track"]
+
+
+def test_an_operator_that_raises_has_a_span(adapter):
+    with Heard() as heard, pytest.raises(RuntimeError):
+        torch.ones(2) @ torch.ones(3)
+    assert "aten::matmul" in heard.names()
+
+
+def test_a_torch_without_callbacks_is_heard_by_its_profiler(adapter, monkeypatch):
+    monkeypatch.delattr(torch._C._profiler, "RecordScope")
+    with Heard() as heard:
+        torch.ones(1)
+    assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_"]
+    assert heard.told["profiled"] == "operators"
