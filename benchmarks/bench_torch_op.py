@@ -1,9 +1,9 @@
 """What does a torch operator cost under our profilers, against torch.profiler alone?
 
-The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace when
-it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest, against
-`prof.events()`. `et.profile` hears it through a dispatch mode, which costs more and knows more: FLOPs by formula, modules
-of the backward, storages, errors.
+The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace
+when it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest,
+against `prof.events()`. `et.profile` hears it through a dispatch mode, which costs more and knows more: FLOPs by
+formula, modules of the backward, storages, errors.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ def run(  # noqa: PLR0917 - typer makes options of them
     schedule: Annotated[
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
-    torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
+    torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops, memory; or none.")] = "ops",
     torch_seconds: Annotated[
-        float, typer.Option(min=0, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
+        float, typer.Option(min=0, help="Seconds of torch's own profiler, anew from the first step; 0: no limit.")
     ] = 20.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,

@@ -37,7 +37,7 @@ class Settings:
     seconds: float = 0.0  # 0: to the end
     schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
     torch: tuple[str, ...] = ("ops",)  # what is heard of it, see profiler._torch_run.CHOICES; empty: nothing
-    torch_seconds: float = 20.0  # of operators; 0: to the end
+    torch_seconds: float = 20.0  # of its own profiler; 0: to the end
 
 
 @dataclass(frozen=True)
