@@ -1,5 +1,7 @@
 #include "torch_gradients.hpp"
 
+#include <cstdlib>
+
 #include "varint.hpp"
 
 namespace eventide::torch {
@@ -21,14 +23,14 @@ void Gradients::remember(int64_t sequence, uint64_t thread, const Place& place) 
     if (thread >= most_threads) return;
     Forwards* table = by_thread_[thread].load(std::memory_order_acquire);
     if (!table) {
-        table = new Forwards;  // for ever; torch counts the threads, and does not use a number again
+        table = static_cast<Forwards*>(std::calloc(1, sizeof(Forwards)));  // all zero is empty, and costs no memory yet
+        if (!table) return;
         by_thread_[thread].store(table, std::memory_order_release);
     }
     Slot& slot = table->slot[size_t(sequence) % slots];
-    slot.key.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    slot.start.store(place.start, std::memory_order_relaxed);
-    slot.where.store(place.track | uint64_t(place.generation) << 32, std::memory_order_relaxed);
+    slot.key.store(0, std::memory_order_relaxed);  // whoever sees what follows finds that the old key is gone
+    slot.start.store(place.start, std::memory_order_release);
+    slot.where.store(place.track | uint64_t(place.generation) << 32, std::memory_order_release);
     slot.key.store(sequence + 1, std::memory_order_release);
 }
 
@@ -43,9 +45,8 @@ void Gradients::backward(const void* function, recorder::Put& put, const Place& 
     Slot& slot = table->slot[size_t(sequence) % slots];
     int64_t key = slot.key.load(std::memory_order_acquire);
     if (key != sequence + 1) return;
-    const int64_t start = slot.start.load(std::memory_order_relaxed);
-    const uint64_t where = slot.where.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    const int64_t start = slot.start.load(std::memory_order_acquire);
+    const uint64_t where = slot.where.load(std::memory_order_acquire);
     if (!slot.key.compare_exchange_strong(key, 0, std::memory_order_relaxed)) return;  // a newer one came in between
     if (uint32_t(where >> 32) != place.generation || start > place.start) return;
     uint8_t bytes[4 * longest_varint];

@@ -16,6 +16,7 @@ namespace eventide::torch {
 
 using Words = std::array<int64_t, 48>;  // the beginning of a record function, as it lies in memory
 
+// Lives for ever, as do its tables: torch's threads may outlive anything.
 class Gradients {
   public:
     // Where an operator or gradient begins, in which recording.
@@ -36,7 +37,7 @@ class Gradients {
     void backward(const void* function, recorder::Put& put, const Place& place);
 
   private:
-    static constexpr size_t slots = 1 << 15;  // operators whose gradients are still to come; older ones are forgotten
+    static constexpr size_t slots = 1 << 14;  // operators whose gradients are still to come; older ones are forgotten
     static constexpr size_t most_threads = 1024;
     static constexpr size_t thread_behind = 13;  // words from the sequence number to the forward's thread
 
