@@ -2,8 +2,8 @@
 
 The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace
 when it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest,
-against `prof.events()`. `et.profile` hears it through a dispatch mode, which costs more and knows more: FLOPs by
-formula, modules of the backward, storages, errors.
+against `prof.events()`. `et.profile` hears it through the callbacks too; with details through a dispatch mode, which
+costs more and knows more: FLOPs by formula, modules of the backward, storages, errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ def rows(options: Options) -> Iterator[Row]:
         yield compare(what, against, called, theirs, options, bar=1)
         yield compare(f"{what} --torch shapes", f"{against}, shapes", heard, shaped, options, bar=1.1)
         yield compare("harvest of an operator", "prof.events()", harvest, events, options, bar=1)
-        yield compare("a torch operator under et.profile", against, mode(torch, number), theirs, options)
+        what = "a torch operator under et.profile"
+        yield compare(what, against, profile(torch, number, shapes=False), theirs, options, bar=1)
+        shapes = profile(torch, number, shapes=True)
+        yield compare(f"{what}, shapes", f"{against}, shapes", shapes, shaped, options)
 
 
 def loop(torch: Any, number: int) -> float:
@@ -79,9 +82,9 @@ def profiler(torch: Any, number: int, *, shapes: bool) -> tuple[Round, Round]:
     return lambda: measure(False), lambda: measure(True)
 
 
-def mode(torch: Any, number: int) -> Round:
+def profile(torch: Any, number: int, *, shapes: bool) -> Round:
     def measure() -> float:
-        with et.profile():
+        with et.profile(report_input_shapes=shapes):
             return loop(torch, number)
 
     return measure

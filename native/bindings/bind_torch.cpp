@@ -16,6 +16,11 @@ void bind_torch(nb::module_& m) {
         "Operators of all threads become spans of the recording that runs, until torch_operators_stop(). The arguments "
         "are scopes of torch's record functions, bit s for scope s.");
     m.def("torch_operators_stop", &torch::leave_operators);
+    m.def("torch_operators_tell_muted", &torch::tell_muted_operators, nb::arg("on"),
+          "Somebody else tells the operators of muted threads, from True to False, any number of them at a time.");
+    m.def("torch_operators_mute", &torch::mute_operators, nb::arg("on"),
+          "This thread is muted from True to False, which may never come, any number of times.");
+    m.def("torch_operators_muted", &torch::operators_muted, "Whether somebody else tells those of this thread.");
     m.def("torch_operators_heard", &torch::operators_heard, "How many became spans, in the life of the process.");
     m.def("torch_operators_look", &torch::look_at_operator, nb::arg("which"),
           "The next operator is looked at, the first (0) or the second (1) of two, and is not told.");

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,7 @@ struct Begun {
     int64_t start = 0;
     uint32_t generation = 0;
     uint32_t track = 0;
+    int exceptions = 0;  // that were under way
 };
 
 // RecordFunctionCallback of its headers. Behind the probability stand one flag a scope and three for what else is
@@ -52,9 +54,13 @@ void* library = nullptr;  // stays loaded
 Functions functions;      // written before the first callback
 std::atomic<uint64_t> told{0};
 
+std::atomic<int> tellers{0};  // of muted threads
+thread_local constinit int muted = 0;
 thread_local constinit int looked_at = -1;  // which of `seen` this thread's next operator goes to
 std::array<Words, 2> seen;
 Gradients gradients;
+
+constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see things.hpp
 
 enum class Sort { operators, gradients, annotations };
 
@@ -70,12 +76,14 @@ std::unique_ptr<Begun> starts(const void* function) {
         looked_at = -1;
         return nullptr;
     }
+    if (operators_muted()) return nullptr;
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
     Put put(generation);
     if (!put) return nullptr;
     auto begun = std::make_unique<Begun>();
     begun->generation = generation;
     begun->track = put.lane().track;
+    begun->exceptions = std::uncaught_exceptions();
     begun->start = now_ns();
     const Gradients::Place place{begun->start, begun->track, generation};
     if constexpr (sort == Sort::operators) gradients.forward(function, functions.this_thread, place);
@@ -96,7 +104,12 @@ void ends(const void* function, Begun* begun) {
     out.varint(begun->track == put.lane().track ? 0 : begun->track);  // some end on another thread
     out.varint(put.name(category(sort, name)));
     out.varint(0);  // no stack
-    out.varint(0);  // and nothing else
+    if (std::uncaught_exceptions() > begun->exceptions) {
+        out.varint(outcome_bit);
+        out.varint(put.name("failed"));
+    } else {
+        out.varint(0);
+    }
     if (put.with_payload(recorder::Kind::span, put.name(name), uint64_t(begun->start), uint64_t(end), out.data(),
                          out.size()))
         told.fetch_add(1, std::memory_order_relaxed);
@@ -148,6 +161,18 @@ void leave_operators() noexcept {
     std::lock_guard lock(change);
     for (const uint64_t handle : handles) functions.remove(handle);
     handles.clear();
+}
+
+void tell_muted_operators(bool on) noexcept {
+    tellers.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+}
+
+void mute_operators(bool on) noexcept {
+    muted += on ? 1 : -1;
+}
+
+bool operators_muted() noexcept {
+    return muted > 0 && tellers.load(std::memory_order_relaxed) > 0;
 }
 
 uint64_t operators_heard() noexcept {

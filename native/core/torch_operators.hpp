@@ -26,6 +26,12 @@ struct Scopes {
 void hear_operators(const Scopes& scopes);
 // No more of them. Those that run are still told when they end.
 void leave_operators() noexcept;
+// Somebody else tells those of muted threads: from `true` to `false`, any number of them at a time.
+void tell_muted_operators(bool on) noexcept;
+// This thread is muted: from `true` to `false`, which may never come, any number of times.
+void mute_operators(bool on) noexcept;
+// Whether somebody else tells those of this thread.
+bool operators_muted() noexcept;
 // How many were told, in the life of the process.
 uint64_t operators_heard() noexcept;
 

@@ -793,6 +793,19 @@ def torch_operators_start(operators: int, gradients: int, annotations: int) -> N
 
 def torch_operators_stop() -> None: ...
 
+def torch_operators_tell_muted(on: bool) -> None:
+    """
+    Somebody else tells the operators of muted threads, from True to False, any number of them at a time.
+    """
+
+def torch_operators_mute(on: bool) -> None:
+    """
+    This thread is muted from True to False, which may never come, any number of times.
+    """
+
+def torch_operators_muted() -> bool:
+    """Whether somebody else tells those of this thread."""
+
 def torch_operators_heard() -> int:
     """How many became spans, in the life of the process."""
 

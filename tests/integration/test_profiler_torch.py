@@ -44,7 +44,8 @@ def test_operators_are_spans_with_shapes_and_types() -> None:
 def test_without_a_module_operators_of_the_thread_are_heard_too() -> None:
     with et.profile() as prof:
         torch.ones(3) + 1
-    assert [row["name"] for row in rows(prof, "op")] == ["aten::ones", "aten::add"]
+    names = [row["name"] for row in rows(prof, "op")]
+    assert names[:4] == ["aten::ones", "aten::empty", "aten::fill_", "aten::add"]  # as torch nests them
     with et.profile() as prof:
         pass
     assert rows(prof, "op") == []
@@ -197,19 +198,50 @@ def test_an_operator_that_raises_is_recorded_and_the_profiler_is_off() -> None:
     net = make_net()
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), et.profile(net) as prof:
         net(torch.ones(2, 9))
-    assert "error" in rows(prof, "op")[-1]["args"]
+    failed = [row["name"] for row in rows(prof, "op") if row["outcome"] == "failed"]
+    assert failed == ["aten::linear", "aten::addmm"]
     assert [row["name"] for row in rows(prof, "module")] == ["Sequential"]
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), et.profile(net, record_shapes=True) as prof:
+        net(torch.ones(2, 9))
+    assert "shapes cannot be multiplied" in rows(prof, "op")[-1]["args"]["error"]
     with et.profile() as after:
-        torch.ones(1)
+        torch.empty(1)
     assert len(rows(after, "op")) == 1
     assert torch.ones(2).sum() == 2
 
 
 def test_a_nested_profile_hears_the_same_operators_once() -> None:
     with et.profile() as outer, et.profile() as inner:
-        torch.ones(3)
-    assert [row["name"] for row in rows(inner, "op")] == ["aten::ones"]
-    assert [row["name"] for row in rows(outer, "op")] == ["aten::ones"]
+        torch.empty(3)
+    assert [row["name"] for row in rows(inner, "op")] == ["aten::empty"]
+    assert [row["name"] for row in rows(outer, "op")] == ["aten::empty"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_one_that_asks_for_details_and_one_that_does_not_hear_each_operator_once(first) -> None:
+    with et.profile(record_shapes=first) as outer, et.profile(record_shapes=not first) as inner:
+        torch.empty(3)
+        thread = threading.Thread(target=lambda: torch.empty(5))
+        thread.start()
+        thread.join(TIMEOUT)
+    for prof in (outer, inner):
+        mine, other = rows(prof, "op")
+        assert (mine["name"], other["name"]) == ("aten::empty", "aten::empty")
+        assert "shapes" in mine["args"]
+        assert other["args"] == {}  # of other threads no details are known
+        assert mine["track"] != other["track"]
+
+
+def test_a_profile_that_another_thread_ended_does_not_keep_this_one_from_being_heard() -> None:
+    prof = et.profile(record_shapes=True)
+    prof.start()
+    thread = threading.Thread(target=prof.stop)
+    thread.start()
+    thread.join(TIMEOUT)
+    assert torch.utils._python_dispatch._get_current_dispatch_mode() is None  # the main thread took it off itself
+    with et.profile() as after:
+        torch.empty(1)
+    assert [row["name"] for row in rows(after, "op")] == ["aten::empty"]
 
 
 def test_compiled_code_stays_compiled_and_its_compile_is_a_span() -> None:

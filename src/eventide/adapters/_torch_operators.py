@@ -1,7 +1,12 @@
-"""torch's operators become spans while they run, on all threads: its callbacks call our core. Imports torch on use."""
+"""torch's operators become spans while they run, on all threads: its callbacks call our core. Imports torch on use.
+
+Whoever wants them calls hear(); a thread whose operators are told by other means mutes itself.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
@@ -10,7 +15,7 @@ _BACKWARD, _ANNOTATED = "BACKWARD_FUNCTION", "USER_SCOPE"
 _BUILD = ("KERNEL_FUNCTION_DTYPE", "BUILD_FEATURE")  # which parts of torch a program needs: nothing that runs
 
 
-class Operators:
+class _Callbacks:
     """On from start() to stop(), any number of times. Raises where this torch cannot be heard like that."""
 
     def __init__(self) -> None:
@@ -20,7 +25,6 @@ class Operators:
         bits = {name: 1 << int(scope) for name, scope in scopes.items() if name not in _BUILD}
         self._gradients, self._annotations = bits.pop(_BACKWARD), bits.pop(_ANNOTATED)
         self._operators = sum(bits.values())
-        self._before = _native.torch_operators_heard()
         self.tied = self._learn()  # gradients, to the operators they belong to
 
     def start(self) -> None:
@@ -31,18 +35,13 @@ class Operators:
         """Hear them no more."""
         _native.torch_operators_stop()
 
-    @property
-    def heard(self) -> int:
-        """So many were, since this was made."""
-        return _native.torch_operators_heard() - self._before
-
     def _learn(self) -> bool:
         """Two operators whose sequence numbers are known show where such a number stands."""
         import torch
 
         with torch.inference_mode(False), torch.enable_grad():
             some = torch.zeros((), device="cpu", requires_grad=True)
-            numbers = []
+            numbers: list[int] = []
             self.start()
             try:
                 for which in range(2):
@@ -52,3 +51,47 @@ class Operators:
             finally:
                 self.stop()
         return _native.torch_operators_learn(*numbers)
+
+
+class _State:
+    """`lock` guards the others."""
+
+    lock = threading.RLock()
+    callbacks: _Callbacks | None = None
+    wanted = 0  # by so many
+
+
+_state = _State()
+
+
+def _callbacks() -> _Callbacks:
+    with _state.lock:
+        if _state.callbacks is None:
+            _state.callbacks = _Callbacks()
+        return _state.callbacks
+
+
+def prepare() -> bool:
+    """Raise where this torch cannot be heard like that. False: gradients are not tied to their operators."""
+    return _callbacks().tied
+
+
+def hear() -> Callable[[], None]:
+    """Operators of all threads that are not muted go into the recording that runs, until the result is called."""
+    callbacks = _callbacks()
+    with _state.lock:
+        callbacks.start()
+        _state.wanted += 1
+    over = False
+
+    def leave() -> None:
+        nonlocal over
+        with _state.lock:
+            if over:
+                return
+            over = True
+            _state.wanted -= 1
+            if not _state.wanted:
+                callbacks.stop()
+
+    return leave

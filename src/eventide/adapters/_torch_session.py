@@ -15,33 +15,20 @@ import threading
 import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from eventide import _native
+from eventide.adapters import _torch_operators as operators
 from eventide.adapters import _torch_profilers as profilers
 from eventide.adapters._guard import guarded
+from eventide.adapters._torch_account import Account, words
 from eventide.adapters._torch_events import Conversion
 from eventide.adapters._torch_kineto import Kineto, Wanted, device_name, hears_devices
-from eventide.adapters._torch_operators import Operators
 from eventide.runtime import HostClock
-from eventide.store._recorder import before_end, note
+from eventide.store._recorder import before_end
 
 _log = logging.getLogger("eventide.adapters")
-
-
-@dataclass
-class Account:
-    """What became of it, for the trace."""
-
-    operators: int = 0
-    on_devices: int = 0
-    imported: int = 0  # sessions of the program
-    harvest_ns: int = 0
-    clock_error_ns: int = 0
-    limit_s: float = 0.0  # that was reached; 0: none
-    profiled: str = ""  # what Kineto was asked for
-    held: bool = False  # Kineto has something that is not in the trace yet
-    warnings: list[str] = field(default_factory=list)
 
 
 class Session:
@@ -51,12 +38,14 @@ class Session:
         self.account = Account()
         self._counted = counted  # somebody else tells the steps
         self._lock = threading.RLock()  # guards the rest
-        self._operators = self._callbacks(wanted)
+        self._called = self._callbacks(wanted)  # operators are told by callbacks
+        self._leave: Callable[[], None] | None = None  # while they are
+        self._before = _native.torch_operators_heard()
         self._taken = 0  # operators that Kineto told, or a profiler of the program
-        self._wanted = asked = replace(wanted, operators=wanted.operators and self._operators is None)
+        self._wanted = asked = replace(wanted, operators=wanted.operators and not self._called)
         kineto = not wanted.operators or asked.operators or asked.memory or hears_devices()
         self._kineto = Kineto(asked) if kineto else None
-        self.account.profiled = _words(asked) if kineto else ""
+        self.account.profiled = words(asked) if kineto else ""
         self._clock = HostClock("CLOCK_REALTIME")
         self._going = False  # Kineto hears for us
         self._others = 0  # listeners of ours that hear operators by other means
@@ -72,25 +61,24 @@ class Session:
         self._start()
         self._arm()
 
-    def _callbacks(self, wanted: Wanted) -> Operators | None:
-        """How operators are heard; None: by Kineto, who knows more about them, or because this torch has no other."""
+    def _callbacks(self, wanted: Wanted) -> bool:
+        """Are operators heard by callbacks? Else by Kineto, who knows more about them, or is all that there is."""
         if not wanted.operators or wanted.shapes or wanted.flops:
-            return None
+            return False
         try:
-            operators = Operators()
+            if not operators.prepare():
+                self.account.warnings.append("this torch does not tell which gradient belongs to which operator")
         except Exception as error:  # noqa: BLE001  (another torch)
             _log.debug("torch's operators come from its profiler: %s: %s", type(error).__name__, error)
-            return None
-        if not operators.tied:
-            self.account.warnings.append("this torch does not tell which gradient belongs to which operator")
-        return operators
+            return False
+        return True
 
     def _start(self) -> None:
-        if self._others or self._closed or profilers.running():
+        if self._closed or profilers.running():
             return
-        if self._operators is not None:
-            self._operators.start()
-        if self._kineto is not None and not self._going and not self._over:
+        if self._called and self._leave is None:
+            self._leave = operators.hear()
+        if self._kineto is not None and not self._going and not self._over and not self._others:
             try:
                 self._clock.sample()
                 self._kineto.start()
@@ -105,8 +93,9 @@ class Session:
 
     def _keep(self) -> None:
         """The account goes with the trace that is being recorded."""
-        self.account.operators = self._taken + (0 if self._operators is None else self._operators.heard)
-        note({"torch": {**self.account.__dict__, "clock": "CLOCK_REALTIME"}})
+        called = _native.torch_operators_heard() - self._before if self._called else 0
+        self.account.operators = self._taken + called
+        self.account.keep()
 
     def _arm(self) -> None:
         """From now on, so many seconds."""
@@ -146,8 +135,9 @@ class Session:
 
     def _pause(self) -> None:
         """Nothing is heard until _start()."""
-        if self._operators is not None:
-            self._operators.stop()
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
         self._harvest()
 
     def _harvest(self) -> None:
@@ -197,10 +187,10 @@ class Session:
                 self._start()
 
     def make_way(self) -> None:
-        """Somebody else listens; come_back() when they are done."""
+        """Somebody else has Kineto, or hears operators that it would tell; come_back() when they are done."""
         with self._lock:
             if self._pid == os.getpid():
-                self._pause()
+                self._harvest()
                 self._others += 1
 
     def come_back(self) -> None:
@@ -231,7 +221,7 @@ class Session:
                 return
             began = time.monotonic_ns()
             told = profilers.told_spans()
-            wanted = Wanted(operators=self._wanted.operators or self._operators is not None, shapes=True, flops=True)
+            wanted = Wanted(operators=self._wanted.operators or self._called, shapes=True, flops=True)
             self._take(_InOrder(result), wanted, told.are_ours if told is not None else None)
             self.account.imported += 1
             self.account.harvest_ns += time.monotonic_ns() - began
@@ -256,12 +246,6 @@ class Session:
     def forget(self) -> None:
         """In a forked child: the session is the parent's."""
         self._lock = threading.RLock()
-
-
-def _words(wanted: Wanted) -> str:
-    """What Kineto is asked for."""
-    said = [word for word in ("operators", "memory") if getattr(wanted, word)]
-    return " and ".join(said) or "device activity"
 
 
 class _InOrder:

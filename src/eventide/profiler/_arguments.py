@@ -47,6 +47,12 @@ class Options:
     schedule: Callable[[int], object] = always
     on_trace_ready: Callable[[Any], object] | None = None
 
+    @property
+    def in_detail(self) -> bool:
+        """Is more asked of operators than when they ran?"""
+        wanted = (self.report_input_shapes, self.profile_memory, self.with_stack, self.with_flops, self.with_modules)
+        return any(wanted)
+
     def without_module(self) -> Options:
         """The same, for those who must not keep the module alive."""
         return replace(self, module=None)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from eventide.adapters import _torch_operators as operators
 from eventide.adapters._torch_kineto import Wanted, hears_devices
 from eventide.adapters._torch_session import Session, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
 from eventide.profiler._torch_ops import OpsListener
 from eventide.profiler._torch_steps import TorchSteps
+
+_log = logging.getLogger("eventide.profiler")
 
 
 class TorchWatch:
@@ -24,15 +28,18 @@ class TorchWatch:
         self._ops: OpsListener | None = None
         self._devices: Session | None = None
         self._come_back: Callable[[], None] = lambda: None
+        self._leave: Callable[[], None] = lambda: None
         self._modules: TorchModules | None = None
 
     def start(self) -> None:
         """Hear operators and modules."""
         if self._ops is None:
             self._come_back = make_way()  # `eventide run` hears them too: each is recorded once
+            self._leave, called = _hear()
             self._devices = Session(Wanted(operators=False)) if hears_devices() else None
-            self._ops = OpsListener(self._options)
-            self._modules = TorchModules(self._module(), self._options)
+            mode = self._options.in_detail or not called
+            self._ops = OpsListener(self._options, mode=mode)
+            self._modules = TorchModules(self._module(), self._options, mode=mode)
             self._ops.start()
 
     def pause(self) -> dict[str, Any]:
@@ -43,6 +50,7 @@ class TorchWatch:
             ops.stop()
             if self._devices is not None:
                 self._devices.close()
+            self._leave()
             self._come_back()
             if self._options.with_flops:
                 told |= {"flops": ops.flops, "flops_by_module": ops.flops_by_module}
@@ -57,3 +65,12 @@ class TorchWatch:
         """Hear nothing any more."""
         self.pause()
         self._steps.close()
+
+
+def _hear() -> tuple[Callable[[], None], bool]:
+    """Operators of all threads, by torch's callbacks. False: this torch has none, and one thread is heard."""
+    try:
+        return operators.hear(), True
+    except Exception as error:  # noqa: BLE001  (another torch)
+        _log.debug("torch's operators come from a dispatch mode: %s: %s", type(error).__name__, error)
+        return lambda: None, False

@@ -30,14 +30,14 @@ class _Forward:
 class TorchModules:
     """Hooks on one module and, if asked, on all inside it; on every module if none was given. Keeps none alive."""
 
-    def __init__(self, module: Any, options: Options) -> None:
+    def __init__(self, module: Any, options: Options, *, mode: bool) -> None:
         self._stack = options.with_stack
         self._handles: list[Any] = []
         if module is not None:
             root = type(module).__name__
             inside = module.named_modules() if options.with_modules else [("", module)]
             for name, one in inside:
-                self._hook(one, f"{root}.{name}" if name else root, outermost=one is module)
+                self._hook(one, f"{root}.{name}" if name else root, outermost=one is module and mode)
         elif options.with_modules:
             self._hook_all()
 

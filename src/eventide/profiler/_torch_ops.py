@@ -1,8 +1,10 @@
 """Operators of torch: each becomes a span, with what was asked for. Imports torch, so it is itself imported on use.
 
-The operators come from a TorchDispatchMode, below autograd: what runs, forward and backward. Such a mode belongs to one
+Details come from a TorchDispatchMode, below autograd: what runs, forward and backward. Such a mode belongs to one
 thread; the thread that profiles has it for as long as it profiles, others while they are inside the profiled module.
 Profiles that run at the same time share all this: an operator is recorded once, with what any of them asked for.
+Operators of all other threads, and all where no details are asked for, come from torch's callbacks
+(adapters/_torch_operators.py).
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import time
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 from torch.utils.flop_counter import flop_registry
 
+from eventide import _native
 from eventide.profiler._arguments import Options
 from eventide.profiler._record import record_span
 from eventide.profiler._torch_memory import TorchMemory
@@ -29,32 +32,47 @@ _lock = threading.Lock()  # guards the replacing of _listeners
 
 
 class OpsListener:
-    """One profile's ear: what it asks for, and what it counts."""
+    """One profile's ear: what it asks for, and what it counts. Without `mode` it asks for nothing: callbacks hear."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, mode: bool) -> None:
         self.options = options
+        self._mode = mode
         self.flops = {"forward": 0, "backward": 0}
         self.flops_by_module: dict[str, int] = {}
         self.memory: TorchMemory | None = None
+        self._thread: threading.Thread | None = None  # which started it
 
     def start(self) -> None:
         """Hear the operators of this thread, and of those that say so."""
+        if not self._mode:
+            return
         with _lock:
+            _native.torch_operators_tell_muted(True)
             if self.options.profile_memory:
                 shared = [one.memory for one in _listeners if one.memory is not None]
                 self.memory = shared[0] if shared else TorchMemory()
             _replace([*_listeners, self])
+        self._thread = threading.current_thread()
         hear_this_thread()
 
     def stop(self) -> None:
-        """Hear no more. Called on another thread than start, the mode stays there and does nothing."""
+        """Hear no more. Called on another thread than start, the mode stays there and does nothing.
+
+        If that is the main thread, it takes the mode off as soon as it can.
+        """
+        if not self._mode:
+            return
         with _lock:
+            _native.torch_operators_tell_muted(False)
             _replace([one for one in _listeners if one is not self])
             if self.memory is not None and not any(one.memory is self.memory for one in _listeners):
                 self.memory.close()
             if not _listeners:
                 _module_of_sequence.clear()
-        leave_this_thread()
+        if self._thread is threading.current_thread():
+            leave_this_thread()
+        elif self._thread is threading.main_thread():
+            _native.call_on_main_thread(_leave_if_innermost)
 
     def count(self, flops: int, phase: str, module: str) -> None:
         """Add the operations of one operator."""
@@ -77,6 +95,7 @@ def hear_this_thread() -> None:
     """Each call wants one leave_this_thread()."""
     _local.depth = getattr(_local, "depth", 0) + 1
     if _local.depth == 1:
+        _native.torch_operators_mute(True)
         _local.mode = _Mode()
         _local.mode.__enter__()
 
@@ -89,6 +108,13 @@ def leave_this_thread() -> None:
         if depth == 1:
             mode, _local.mode = _local.mode, None
             mode.__exit__(None, None, None)
+            _native.torch_operators_mute(False)
+
+
+def _leave_if_innermost() -> None:
+    """Wherever this thread is: a mode of somebody else, entered after ours, is not ours to end."""
+    if _local.__dict__.get("mode") is _get_current_dispatch_mode():
+        leave_this_thread()
 
 
 def modules() -> list[str]:
@@ -160,7 +186,8 @@ def _record(call: _Call, start: int, end: int) -> None:
             _count_flops(call, about, module)
         for memory in {one.memory for one in _listeners if one.memory is not None}:
             memory.see(call.out)
-    record_span(call.func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
+    if _native.torch_operators_muted():  # else autograd brought the mode along, and the callbacks have told it
+        record_span(call.func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
 
 
 def _module_of(node: Any) -> str:

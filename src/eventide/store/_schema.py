@@ -41,7 +41,7 @@ SPANS = pa.schema(
         pa.field("cpu", pa.int64()),  # CPU time of the thread within it
         pa.field("work", pa.int64()),  # the work item's id (of a compile or a step: its number)
         pa.field("correlation", pa.int64()),  # ties a launch to what it launched
-        pa.field("outcome", _name),  # of work: ok, failed, skipped, cancelled; null elsewhere
+        pa.field("outcome", _name),  # of work: ok, failed, skipped, cancelled; of operators: failed; or null
         pa.field("stack", pa.int32()),  # where it was called or submitted
         pa.field("args", pa.string()),
     ]
