@@ -5,6 +5,7 @@ Whoever wants them calls hear(); a thread whose operators are told by other mean
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -56,12 +57,20 @@ class _Callbacks:
 class _State:
     """`lock` guards the others."""
 
-    lock = threading.RLock()
-    callbacks: _Callbacks | None = None
-    wanted = 0  # by so many
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.callbacks: _Callbacks | None = None
+        self.wanted = 0  # by so many
 
 
 _state = _State()
+
+
+def _after_fork() -> None:
+    _state.lock = threading.RLock()  # whoever held it is not here
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _callbacks() -> _Callbacks:
