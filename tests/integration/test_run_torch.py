@@ -36,11 +36,16 @@ def rows(trace: et.Trace, category: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def training(tmp_path_factory) -> tuple[Path, Any, et.Trace]:
-    """A training with torch.compile: it agrees with itself without us."""
+def plain(tmp_path_factory) -> subprocess.CompletedProcess[str]:
+    """A training with torch.compile, alone."""
+    return python(str(PROGRAMS / "train.py"), cwd=tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module", params=["", "shapes", "memory"])
+def training(request, plain, tmp_path_factory) -> tuple[Path, Any, et.Trace]:
+    """The same, recorded: it agrees with itself without us."""
     folder = tmp_path_factory.mktemp("training")
-    plain = python(str(PROGRAMS / "train.py"), cwd=folder)
-    watched = recorded("train.py", cwd=folder, options=("--torch", "shapes"))
+    watched = recorded("train.py", cwd=folder, options=("--torch", request.param) if request.param else ())
     assert (watched.returncode, watched.stdout) == (plain.returncode, plain.stdout)
     assert plain.returncode == 0, plain.stderr
     lines = watched.stderr.splitlines()
@@ -56,9 +61,26 @@ def test_a_training_with_torch_compile_shows_operators_forward_and_backward(trai
     assert names["CompiledFunction"] == names["CompiledFunctionBackward"] == 6  # the graph, and its gradient
     assert names["aten::addmm"] > 0
     assert any(edge["kind"] == "fwdbwd" for edge in trace.edges.to_pylist())
+    assert names["aten::cross_entropy_loss"] == 6
+    assert not any(trace.metadata["account"]["dropped"].values())
+
+
+@pytest.mark.parametrize("training", ["shapes"], indirect=True)
+def test_its_operators_have_shapes_where_these_are_asked_for(training):
+    _, _, trace = training
     dims = [json.loads(row["args"])["shapes"] for row in rows(trace, "op") if row["name"] == "aten::cross_entropy_loss"]
     assert [one[:2] for one in dims] == [[[96, 50], [96]]] * 6
-    assert not any(trace.metadata["account"]["dropped"].values())
+
+
+@pytest.mark.parametrize("training", ["memory"], indirect=True)
+def test_its_memory_comes_back_to_where_it_was(training):
+    _, _, trace = training
+    names = trace.tracks.column("name").to_pylist()
+    level = [
+        row["value"] for row in trace.counters.sort_by("time").to_pylist() if names[row["track"]] == "memory cpu:0"
+    ]
+    assert max(level) > 100_000
+    assert level[-1] < max(level)
 
 
 def test_its_compiles_and_steps_are_spans(training):
@@ -73,8 +95,9 @@ def test_the_summary_tells_the_operators_and_what_it_cost_to_get_them(training):
     _, watched, trace = training
     told = trace.metadata["torch"]
     assert told["operators"] > 500
-    assert f"torch's operators: {told['operators']:,}; " in watched.stderr
-    assert "to harvest what its profiler held" in " ".join(watched.stderr.split())
+    summary = " ".join(watched.stderr.split())
+    assert f"torch's operators: {told['operators']:,}" in summary
+    assert ("to harvest what its profiler held" in summary) == bool(told["profiled"])
 
 
 def test_perfetto_sees_every_slice_and_loses_nothing(training):
