@@ -53,8 +53,9 @@ def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(adapter):
     )
 
 
-def test_the_limit_comes_by_itself(adapter):
-    with Heard(shapes=True, seconds=1e-3) as heard:
+@pytest.mark.parametrize("what", ["shapes", "memory"])
+def test_the_limit_comes_by_itself(adapter, what):
+    with Heard(**{what: True}, seconds=1e-3) as heard:
         deadline = time.monotonic() + TIMEOUT
         while not heard.session.account.limit_s and time.monotonic() < deadline:
             torch.ones(1)

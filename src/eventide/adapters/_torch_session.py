@@ -106,6 +106,8 @@ class Session:
     def _stop_later(self, turn: int) -> None:
         if self._end.acquire(timeout=self._wanted.seconds):
             self._end.release()  # for the others that wait
+        elif turn == self._turn and self._wanted.memory:
+            _native.call_on_main_thread(self.enough)  # who can end such a session without being waited for
         elif turn == self._turn:
             self.enough()
 
