@@ -116,4 +116,4 @@ def test_a_schedule_has_the_operators_of_its_steps_in_each_file(tmp_path):
 def test_a_word_that_torch_does_not_know_is_refused_before_the_program_runs(tmp_path):
     done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "ops,memory"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--torch memory is nothing that torch tells; it tells ops, shapes, flops, or none" in done.stderr
+    assert "--torch memory is nothing that torch tells; it tells ops, shapes, flops, modules, or none" in done.stderr

@@ -41,7 +41,9 @@ def run(  # noqa: PLR0917 - typer makes options of them
     schedule: Annotated[
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
-    torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
+    torch: Annotated[
+        str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops, modules; or none.")
+    ] = "ops,modules",
     torch_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
     ] = 20.0,

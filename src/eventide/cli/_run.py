@@ -73,7 +73,8 @@ def of_torch(given: str) -> tuple[str, ...]:
         return ()
     if wrong := [part for part in wanted if part not in CHOICES]:
         raise UsageValueError(f"--torch {wrong[0]} is nothing that torch tells; it tells {', '.join(CHOICES)}, or none")
-    return tuple(dict.fromkeys(("ops", *wanted)))
+    operators = () if set(wanted) <= {"modules"} else ("ops",)
+    return tuple(dict.fromkeys((*operators, *wanted)))
 
 
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from eventide.adapters._torch_kineto import Wanted, hears_devices
 from eventide.adapters._torch_session import Session, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
-from eventide.profiler._torch_ops import OpsListener
+from eventide.profiler._torch_ops import OpsListener, hear_this_thread, leave_this_thread
 from eventide.profiler._torch_steps import TorchSteps
 
 
@@ -32,7 +32,12 @@ class TorchWatch:
             self._come_back = make_way()  # `eventide run` hears them too: each is recorded once
             self._devices = Session(Wanted(operators=False)) if hears_devices() else None
             self._ops = OpsListener(self._options)
-            self._modules = TorchModules(self._module(), self._options)
+            self._modules = TorchModules(
+                self._module(),
+                inside=self._options.with_modules,
+                stack=self._options.with_stack,
+                around=(hear_this_thread, leave_this_thread),
+            )
             self._ops.start()
 
     def pause(self) -> dict[str, Any]:
