@@ -1,8 +1,9 @@
-"""What does a torch operator cost under our profilers, against torch.profiler alone?
+"""What does a torch operator, or the call of a module, cost under our profilers, against torch's own means alone?
 
 The operator adds one to 16 numbers. Under `eventide run` it is heard by our session at torch's own profiler; getting at
 what was heard is our harvest, against `prof.events()`. `et.profile` hears it through a dispatch mode, which costs more
-and knows more: FLOPs by formula, modules of the backward, storages, errors.
+and knows more: FLOPs by formula, modules of the backward, storages, errors. The module gives back what it was given,
+inside of another; the peer is torch's global hooks, two that do nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def rows(options: Options) -> Iterator[Row]:
         yield compare("a torch operator, heard by eventide run", against, heard, theirs, options, bar=1.1)
         yield compare("harvest of an operator", "prof.events()", harvest, events, options, bar=1)
         yield compare("a torch operator under et.profile", against, mode(torch, number), theirs, options)
+        ours, hooks = modules(torch, number)
+        yield compare("the call of a torch module, heard", "two empty global hooks", ours, hooks, options, bar=1.5)
 
 
 def loop(torch: Any, number: int) -> float:
@@ -80,3 +83,38 @@ def mode(torch: Any, number: int) -> Round:
             return loop(torch, number)
 
     return measure
+
+
+def modules(torch: Any, number: int) -> tuple[Round, Round]:
+    """A call of a module under `eventide run`, and with torch's global hooks."""
+    from eventide.profiler._torch_modules import TorchModules
+
+    inside = 100
+    net = torch.nn.Sequential(*(torch.nn.Identity() for _ in range(inside)))
+
+    def calls() -> float:
+        net(0)  # names are learnt here
+        begin = time.perf_counter()
+        for _ in range(max(number // inside, 1)):
+            net(0)
+        return (time.perf_counter() - begin) / max(number // inside, 1) / inside * 1e9
+
+    def heard() -> float:
+        with et.Recorder():
+            listener = TorchModules()
+            cost = calls()
+            listener.close()
+        return cost
+
+    def hooked() -> float:
+        hooks = torch.nn.modules.module
+        handles = [
+            hooks.register_module_forward_pre_hook(lambda *_: None),
+            hooks.register_module_forward_hook(lambda *_: None, always_call=True),
+        ]
+        cost = calls()
+        for handle in handles:
+            handle.remove()
+        return cost
+
+    return heard, hooked

@@ -122,9 +122,11 @@ def _enter(module: Any) -> _Forward | None:
         if kind == "OptimizedModule":  # by torch.compile, or by torch.compiler.disable
             runs = again = module._orig_mod  # noqa: SLF001  (as above)
             kind, compiled = type(runs).__name__, type(module.dynamo_ctx).__name__ != "DisableContext"
-        name = given or (_path(module, parent) if parent is not None else "") or kind
-        profiled = bool(given) or audience.profiles
-        forward = _Forward(runs, again, name, _about(kind, compiled), profiled)
+        name = given or kind
+        if not given and parent is not None:
+            path = _names.remembered(parent.module, module) or _learnt(module, parent)
+            name = f"{parent.name}.{path}" if path else kind
+        forward = _Forward(runs, again, name, _about(kind, compiled), audience.profiles or bool(given))
         opened.append(forward)
         if audience.roots:
             _surround(forward, module, audience)
@@ -154,22 +156,22 @@ def _leave(forward: _Forward | None) -> None:
         opened = _local.open
         while opened and opened.pop() is not forward:
             pass  # one that Ctrl-C kept from ending
-        for after in forward.after or ():
-            after()
+        if forward.after:
+            for after in forward.after:
+                after()
         stack = _native.capture_stack() if _audience.stack else 0
         _native.record_span(None, forward.name, "module", forward.start, end, forward.about, stack)
     except Exception:  # noqa: BLE001  (never into the program)
         _failed(forward.module)
 
 
-def _path(module: Any, parent: _Forward) -> str:
-    """As the module calls it whose forward runs; empty: it does not know it."""
-    path = _names.remembered(parent.module, module)
-    if not path and not parent.walked:
-        parent.walked = True
-        _names.walk(parent.module)
-        path = _names.remembered(parent.module, module)
-    return f"{parent.name}.{path}" if path else ""
+def _learnt(module: Any, parent: _Forward) -> str:
+    """Its path in the module whose forward calls it, asked anew, but once a forward; empty: it is not there."""
+    if parent.walked:
+        return ""
+    parent.walked = True
+    _names.walk(parent.module)
+    return _names.remembered(parent.module, module)
 
 
 @functools.lru_cache(4096)

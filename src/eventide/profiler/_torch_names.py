@@ -13,13 +13,14 @@ class Names:
     """Paths such as "encoder.0", by parent and child. Keeps no module alive, and believes nothing that has changed."""
 
     def __init__(self) -> None:
-        # By the parent's id, and in it by the child's: modules may be compared in ways of their own.
+        # By the parent's id, and in it by the child's: modules may be compared in ways of their own. The reference
+        # takes the entry away before the id can come to mean another module.
         self._known: dict[int, tuple[weakref.ref[Any], dict[int, _Place]]] = {}
 
     def remembered(self, parent: Any, child: Any) -> str:
         """The path as of the last walk; empty: there was none, or the child is there no more."""
         known = self._known.get(id(parent))
-        if known is None or known[0]() is not parent:
+        if known is None:
             return ""
         path, parts = known[1].get(id(child), _NOWHERE)
         for part in parts:
