@@ -67,7 +67,7 @@ def steps(given: str) -> tuple[int, int, int, int] | None:
 
 
 def of_torch(given: str) -> tuple[str, ...]:
-    """What to hear of torch; shapes and FLOPs are those of operators."""
+    """What to hear of torch; shapes and FLOPs are those of operators, modules stand alone."""
     wanted = tuple(part.strip() for part in given.split(","))
     if wanted == ("none",):
         return ()
