@@ -1,9 +1,10 @@
-"""What does a torch operator cost under our profilers, against torch.profiler alone?
+"""What does a torch operator, or the call of a module, cost under our profilers, against torch's own means alone?
 
 The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace
 when it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest,
 against `prof.events()`. `et.profile` hears it through the callbacks too; with details through a dispatch mode, which
-costs more and knows more: FLOPs by formula, modules of the backward, storages, errors.
+costs more and knows more: FLOPs by formula, modules of the backward, storages, errors. The module gives back
+what it was given, inside of another; the peer is torch's global hooks, two that do nothing.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def rows(options: Options) -> Iterator[Row]:
         yield compare(what, against, profile(torch, number, shapes=False), theirs, options, bar=1)
         shapes = profile(torch, number, shapes=True)
         yield compare(f"{what}, shapes", f"{against}, shapes", shapes, shaped, options)
+        ours, hooks = modules(torch, number)
+        yield compare("the call of a torch module, heard", "two empty global hooks", ours, hooks, options, bar=1.5)
 
 
 def loop(torch: Any, number: int) -> float:
@@ -88,3 +91,38 @@ def profile(torch: Any, number: int, *, shapes: bool) -> Round:
             return loop(torch, number)
 
     return measure
+
+
+def modules(torch: Any, number: int) -> tuple[Round, Round]:
+    """A call of a module under `eventide run`, and with torch's global hooks."""
+    from eventide.profiler._torch_modules import TorchModules
+
+    inside = 100
+    net = torch.nn.Sequential(*(torch.nn.Identity() for _ in range(inside)))
+
+    def calls() -> float:
+        net(0)  # names are learnt here
+        begin = time.perf_counter()
+        for _ in range(max(number // inside, 1)):
+            net(0)
+        return (time.perf_counter() - begin) / max(number // inside, 1) / inside * 1e9
+
+    def heard() -> float:
+        with et.Recorder():
+            listener = TorchModules()
+            cost = calls()
+            listener.close()
+        return cost
+
+    def hooked() -> float:
+        hooks = torch.nn.modules.module
+        handles = [
+            hooks.register_module_forward_pre_hook(lambda *_: None),
+            hooks.register_module_forward_hook(lambda *_: None, always_call=True),
+        ]
+        cost = calls()
+        for handle in handles:
+            handle.remove()
+        return cost
+
+    return heard, hooked

@@ -25,6 +25,9 @@ void bind_stacks(nb::module_& m) {
         },
         nb::arg("stack"), "(file, line, function) of each frame, innermost first.");
     m.def(
+        "hide_code", [](nb::handle code) { hide_code(code.ptr()); }, nb::arg("code"),
+        "Frames of this code, and of no other that was hidden before, are left out of stacks.");
+    m.def(
         "stack_statistics",
         [] {
             const stacks::Statistics s = stacks::statistics();

@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "../core/error.hpp"
 #include "../core/stacks.hpp"
 #include "utf8.hpp"
 
@@ -29,6 +30,9 @@ std::unordered_map<PyCodeObject*, Code>& codes() {
     static auto* all = new std::unordered_map<PyCodeObject*, Code>;
     return *all;
 }
+
+// Frames of this code are there only because the program is watched. Held for ever; guarded by the GIL.
+PyCodeObject* hidden = nullptr;
 
 const Code& code_of(PyCodeObject* code) {
     auto [it, fresh] = codes().try_emplace(code);
@@ -64,7 +68,8 @@ stacks::RawFrame settle(const stacks::RawFrame& raw) {
 uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
     for (_PyInterpreterFrame* f = thread->cframe->current_frame; f && n < stacks::deepest; f = f->previous)
-        if (!_PyFrame_IsIncomplete(f)) out[n++] = {f->f_code, _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT))};
+        if (!_PyFrame_IsIncomplete(f) && f->f_code != hidden)
+            out[n++] = {f->f_code, _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT))};
     return n;
 }
 #else
@@ -76,7 +81,7 @@ uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
     for (PyFrameObject* f = PyThreadState_GetFrame(thread); f;) {
         PyCodeObject* code = PyFrame_GetCode(f);
-        if (n < stacks::deepest) out[n++] = {code, PyFrame_GetLasti(f)};
+        if (n < stacks::deepest && code != hidden) out[n++] = {code, PyFrame_GetLasti(f)};
         Py_DECREF(code);  // the frame holds it until intern() has
         PyFrameObject* back = PyFrame_GetBack(f);
         Py_DECREF(f);
@@ -98,6 +103,11 @@ uint32_t capture_stack_of(PyThreadState* thread) {
     stacks::RawFrame frames[stacks::deepest];
     const uint32_t count = walk(thread, frames);
     return count ? stacks::intern(frames, count, {settle, resolve}) : 0;
+}
+
+void hide_code(PyObject* code) {
+    if (!PyCode_Check(code)) throw Error(ErrorKind::type, "hide_code wants a code object");
+    hidden = reinterpret_cast<PyCodeObject*>(Py_NewRef(code));
 }
 
 void install_stack_capture() {

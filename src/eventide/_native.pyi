@@ -1,6 +1,7 @@
 """The native core of Eventide. Private: use the eventide package."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Annotated, Any, ParamSpec, Self, TypeVar
 
 import numpy
@@ -685,6 +686,11 @@ def capture_stack() -> int:
 
 def resolve_stack(stack: int) -> tuple[tuple[str, int, str], ...]:
     """(file, line, function) of each frame, innermost first."""
+
+def hide_code(code: CodeType) -> None:
+    """
+    Frames of this code, and of no other that was hidden before, are left out of stacks.
+    """
 
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""

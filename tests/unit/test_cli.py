@@ -10,7 +10,7 @@ from rich.console import Console
 
 import eventide as et
 from eventide.analysis import NameRow, StreamRow
-from eventide.cli import _calibrate, _demo, _main, _program, main
+from eventide.cli import _calibrate, _demo, _main, _program, _run, main
 from eventide.cli._demo import DemoResult, Outcome
 from eventide.cli._demo_check import Place, Verdict
 from eventide.cli._demo_record import Recorded
@@ -263,3 +263,16 @@ def test_no_gain_has_a_reason(cores, words, monkeypatch):
 
 def test_the_command_line_error_class_is_the_one_that_covers_all_of_typers():
     assert _main._CommandLineError.__name__ == "ClickException"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("none", ()),
+        ("modules", ("modules",)),
+        ("shapes", ("ops", "shapes")),
+        ("modules, flops", ("ops", "modules", "flops")),
+    ],
+)
+def test_shapes_and_flops_of_torch_bring_its_operators_and_modules_do_not(given, wanted):
+    assert _run.of_torch(given) == wanted

@@ -42,8 +42,8 @@ def run(  # noqa: PLR0917 - typer makes options of them
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
     torch: Annotated[
-        str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops, memory; or none.")
-    ] = "ops",
+        str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops, memory, modules; or none.")
+    ] = "ops,modules",
     torch_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds of torch's own profiler, anew from the first step; 0: no limit.")
     ] = 20.0,

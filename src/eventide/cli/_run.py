@@ -67,13 +67,14 @@ def steps(given: str) -> tuple[int, int, int, int] | None:
 
 
 def of_torch(given: str) -> tuple[str, ...]:
-    """What to hear of torch; shapes and FLOPs are those of operators."""
+    """What to hear of torch; shapes and FLOPs are those of operators, modules stand alone."""
     wanted = tuple(part.strip() for part in given.split(","))
     if wanted == ("none",):
         return ()
     if wrong := [part for part in wanted if part not in CHOICES]:
         raise UsageValueError(f"--torch {wrong[0]} is nothing that torch tells; it tells {', '.join(CHOICES)}, or none")
-    return tuple(dict.fromkeys(("ops", *wanted)))
+    operators = () if set(wanted) <= {"modules"} else ("ops",)
+    return tuple(dict.fromkeys((*operators, *wanted)))
 
 
 def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from eventide.adapters._torch_kineto import Wanted, hears_devices
 from eventide.adapters._torch_session import Session, make_way
 from eventide.profiler._arguments import Options
 from eventide.profiler._torch_modules import TorchModules
-from eventide.profiler._torch_ops import OpsListener
+from eventide.profiler._torch_ops import OpsListener, hear_this_thread, leave_this_thread
 from eventide.profiler._torch_steps import TorchSteps
 
 _log = logging.getLogger("eventide.profiler")
@@ -39,7 +39,12 @@ class TorchWatch:
             self._devices = Session(Wanted(operators=False)) if hears_devices() else None
             mode = self._options.in_detail or not called
             self._ops = OpsListener(self._options, mode=mode)
-            self._modules = TorchModules(self._module(), self._options, mode=mode)
+            self._modules = TorchModules(
+                self._module(),
+                inside=self._options.with_modules,
+                stack=self._options.with_stack,
+                around=(hear_this_thread, leave_this_thread) if mode else None,
+            )
             self._ops.start()
 
     def pause(self) -> dict[str, Any]:

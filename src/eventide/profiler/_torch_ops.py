@@ -22,11 +22,12 @@ from eventide import _native
 from eventide.profiler._arguments import Options
 from eventide.profiler._record import record_span
 from eventide.profiler._torch_memory import TorchMemory
+from eventide.profiler._torch_modules import innermost
 
 _log = logging.getLogger("eventide.profiler")
 _SEQUENCES = 1 << 16  # operators of the forward whose module is remembered for the backward
 _listeners: list[OpsListener] = []  # replaced, never changed
-_local = threading.local()  # .depth: who wants to hear this thread; .mode; .modules: names, innermost last
+_local = threading.local()  # .depth: who wants to hear this thread; .mode
 _module_of_sequence: dict[int, str] = {}  # by autograd's sequence number
 _lock = threading.Lock()  # guards the replacing of _listeners
 
@@ -117,12 +118,6 @@ def _leave_if_innermost() -> None:
         leave_this_thread()
 
 
-def modules() -> list[str]:
-    """The names of the modules that run on this thread, outermost first."""
-    stack: list[str] = _local.__dict__.setdefault("modules", [])
-    return stack
-
-
 class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are checked
     """Tells of each operator and changes nothing."""
 
@@ -194,13 +189,11 @@ def _module_of(node: Any) -> str:
     """The innermost module: of this thread now, or of the operator whose gradient this is."""
     if node is not None:
         return _module_of_sequence.get(node._sequence_nr(), "")  # noqa: SLF001  (as above)
-    stack = modules()
-    if not stack:
-        return ""
-    if torch.is_grad_enabled() and len(_module_of_sequence) < _SEQUENCES:
+    module = innermost()
+    if module and torch.is_grad_enabled() and len(_module_of_sequence) < _SEQUENCES:
         # The operator took its number just before it came here; its node in the backward has the same.
-        _module_of_sequence[torch._C._autograd._get_sequence_nr() - 1] = stack[-1]  # noqa: SLF001  (as above)
-    return stack[-1]
+        _module_of_sequence[torch._C._autograd._get_sequence_nr() - 1] = module  # noqa: SLF001  (as above)
+    return module
 
 
 def _count_flops(call: _Call, about: dict[str, Any], module: str) -> None:

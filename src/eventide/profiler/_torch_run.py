@@ -1,9 +1,10 @@
-"""What a whole recording hears of torch: operators of all threads, device activity, and steps."""
+"""What a whole recording hears of torch: operators of all threads, device activity, forwards of modules, and steps."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
@@ -12,7 +13,7 @@ from eventide.adapters._on_import import when_imported
 from eventide.profiler._record import record_span
 from eventide.store import note
 
-CHOICES = ("ops", "shapes", "flops", "memory")
+CHOICES = ("ops", "shapes", "flops", "memory", "modules")
 _log = logging.getLogger("eventide.profiler")
 
 
@@ -26,15 +27,40 @@ class TorchRun:
         self._parts: list[Any] = []
         self._session: Any = None
         self._since = 0
+        self._unheard: list[str] = []
         self._hook = when_imported("torch", self._open)
 
     def _open(self) -> None:
         self._since = _native.now_ns()
-        try:
-            if self._counts:
-                from eventide.profiler._torch_steps import TorchSteps
+        self._try("steps", self._open_steps)
+        self._try("modules", self._open_modules)
+        self._try("operators", self._open_operators)
 
-                self._parts.append(TorchSteps(self.reached))
+    def _try(self, what: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
+            version = getattr(sys.modules.get("torch"), "__version__", "?")
+            line = f"torch {version}: its {what} are not heard: {type(error).__name__}: {error}".replace("\n", " ")
+            self._unheard.append(line)
+            note({"torch_unheard": {"warnings": self._unheard}})
+            if adapter.installed():  # else it has said already that nothing is heard
+                _log.warning("%s", line)
+
+    def _open_steps(self) -> None:
+        if self._counts:
+            from eventide.profiler._torch_steps import TorchSteps
+
+            self._parts.append(TorchSteps(self.reached))
+
+    def _open_modules(self) -> None:
+        if "modules" in self._wanted:
+            from eventide.profiler._torch_modules import TorchModules
+
+            self._parts.append(TorchModules())
+
+    def _open_operators(self) -> None:
+        if "ops" in self._wanted:
             from eventide.adapters._torch_kineto import Wanted
             from eventide.adapters._torch_session import Session
 
@@ -42,12 +68,6 @@ class TorchRun:
             wanted = Wanted(**asked, seconds=self._seconds)
             self._session = Session(wanted, lambda: self._step > self._first)
             self._parts.append(self._session)
-        except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
-            version = getattr(sys.modules.get("torch"), "__version__", "?")
-            line = f"torch {version}: its operators are not heard: {type(error).__name__}: {error}".replace("\n", " ")
-            note({"torch": {"warnings": [line]}})
-            if adapter.installed():  # else it has said already that nothing is heard
-                _log.warning("%s", line)
 
     def reached(self, number: int) -> None:
         """So many steps are over."""

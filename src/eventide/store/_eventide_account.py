@@ -26,7 +26,11 @@ def metadata_of(
         "wall_clock": {"unix_ns": head.get("wall_ns"), "at_ns": head.get("wall_at_ns")},
         "clock": {"name": "CLOCK_MONOTONIC", "unit": "ns", "stamps": head.get("clock"), **raw["clock"]},
         "account": account,
-        "warnings": [*_warnings(raw, account, told), *_of_torch(notes.get("torch", {}))],
+        "warnings": [
+            *_warnings(raw, account, told),
+            *_of_torch(notes.get("torch_unheard", {})),
+            *_of_torch(notes.get("torch", {})),
+        ],
     }
 
 
@@ -61,7 +65,7 @@ def account_of(raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any]) 
 
 
 def _of_torch(told: dict[str, Any]) -> list[str]:
-    """What the listener at torch noted (adapters/_torch_session.py)."""
+    """What was noted by TorchRun (profiler) and by the listener at torch (adapters/_torch_session.py)."""
     what = told.get("profiled", "operators")
     said = [str(line) for line in told.get("warnings", [])]
     if limit := told.get("limit_s"):
