@@ -29,19 +29,21 @@ int membarrier(int command) noexcept {
 }
 
 std::string name_of_this_thread() {
-    if (const ThreadName named = thread_name.load(std::memory_order_relaxed))
-        if (std::string name = named(); !name.empty()) return name;
     char name[32] = {};
     pthread_getname_np(pthread_self(), name, sizeof name);
     return name;
 }
 
-uint32_t track_of_this_thread(Session& s) {
+// By those who know better than the system; empty: they do not.
+std::string given_name() {
+    const ThreadName named = thread_name.load(std::memory_order_relaxed);
+    return named ? named() : "";
+}
+
+uint32_t track_of_this_thread(Session& s, const std::string& name, uint64_t attached) {
     json::Object track;
-    track.text("kind", "thread").text("name", name_of_this_thread());
-    track.add("pid", uint64_t(getpid())).add("tid", hub::this_thread_id());
-    track.add("attached", s.attached.fetch_add(1, std::memory_order_relaxed) + 1);  // the system uses tids again
-    return s.names.track(track.done());
+    track.text("kind", "thread").text("name", name).add("pid", uint64_t(getpid())).add("tid", hub::this_thread_id());
+    return s.names.track(track.add("attached", attached).done());  // the system uses tids again
 }
 
 // A lane that nobody uses, or a new one. It keeps its lane record, so threads that come and go need few.
@@ -67,7 +69,7 @@ struct Leaver {
     ~Leaver() {
         Lane* lane = this_lane;
         if (!lane) return;
-        if (Put put(lane->generation.load(std::memory_order_relaxed)); put)
+        if (Put put(lane->generation.load(std::memory_order_relaxed), Nameless()); put)
             seal(*lane, *session.load(std::memory_order_acquire));
         this_lane = nullptr;
         lane->taken.store(false, std::memory_order_release);
@@ -76,7 +78,7 @@ struct Leaver {
 };
 thread_local Leaver leaver;
 
-void adopt(Lane& lane, Session& s) {
+void adopt(Lane& lane, Session& s, bool named) {
     lane.chunk = nullptr;
     lane.used = lane.limit = lane.spans = 0;
     if (lane.index_generation != s.generation) {
@@ -84,8 +86,17 @@ void adopt(Lane& lane, Session& s) {
         lane.index_generation = s.generation;
     }
     lane.record = lane.index < most_lanes ? &s.buffer.lane(lane.index) : nullptr;
-    lane.track = track_of_this_thread(s);
+    lane.attached = s.attached.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::string given = named ? given_name() : "";
+    lane.track = track_of_this_thread(s, given.empty() ? name_of_this_thread() : given, lane.attached);
+    lane.named = named ? s.generation : 0;
     lane.generation.store(s.generation, std::memory_order_relaxed);
+}
+
+// The track has been described with the system's name; a second description of the same thread says who it is.
+void give_name(Lane& lane, Session& s) {
+    if (const std::string given = given_name(); !given.empty()) track_of_this_thread(s, given, lane.attached);
+    lane.named = s.generation;
 }
 
 void add(std::atomic<uint64_t>& count) noexcept {
@@ -106,16 +117,22 @@ bool quiet() noexcept {
 
 }  // namespace
 
-void Put::attach(uint32_t generation) noexcept {
+void Put::attach(uint32_t generation, bool named) noexcept {
     if (!generation || on.load(std::memory_order_relaxed) != generation) return;
     Lane* lane = this_lane;
+    const bool here = lane && lane->generation.load(std::memory_order_relaxed) == generation;
     if (!lane) {
         lane = take_lane();
         leaver.here = true;  // from now on there is something to do at the end of the thread
         this_lane = lane;
     }
     enter(*lane, generation);
-    if (lane_) adopt(*lane, *session.load(std::memory_order_acquire));
+    if (!lane_) return;
+    Session& s = *session.load(std::memory_order_acquire);
+    if (here)
+        give_name(*lane, s);
+    else
+        adopt(*lane, s, named);
 }
 
 bool Put::next_chunk(Kind kind) noexcept {

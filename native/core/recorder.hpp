@@ -14,6 +14,7 @@
 //   Lane::busy       written by its thread, read by stop()
 //   Lane::taken      atomic: a thread has it
 //   Lane::generation written by its thread while busy, read by stop()
+//   Lane::named      its thread; the next thread that has the lane, when it attaches
 //   the rest of it   its thread, while busy; stop() once nobody is
 //   on               written under the lock of start and stop, read by anybody
 #pragma once
@@ -32,6 +33,8 @@ namespace eventide::recorder {
 struct Lane {
     std::atomic<uint32_t> busy{0};
     std::atomic<uint32_t> generation{0};  // of the recording that the rest belongs to
+    uint32_t named = 0;                   // the same, once the thread's name has been asked for
+    uint32_t attached = 0;                // how many threads had come to the recording with this one
     uint32_t used = 0;                    // entries in the chunk
     uint32_t limit = 0;                   // and how many it takes; 0: there is no chunk
     Chunk* chunk = nullptr;
@@ -52,6 +55,9 @@ inline thread_local constinit Lane* this_lane = nullptr;
 // Where the kernel has no barrier that it can run on all threads, each put pays for one.
 inline constinit std::atomic<bool> own_fences{false};
 
+// Where the thread's name cannot be asked for, as without the GIL: it is told with the next Put that is not like that.
+struct Nameless {};
+
 // One thing to be recorded by this thread.
 class Put {
   public:
@@ -59,8 +65,15 @@ class Put {
     // Names and spans belong to one recording: nothing is put into another.
     explicit Put(uint32_t generation) noexcept {
         Lane* lane = this_lane;
+        if (__builtin_expect(!lane || lane->named != generation, false))
+            attach(generation, true);
+        else
+            enter(*lane, generation);
+    }
+    Put(uint32_t generation, Nameless) noexcept {
+        Lane* lane = this_lane;
         if (__builtin_expect(!lane || lane->generation.load(std::memory_order_relaxed) != generation, false))
-            attach(generation);
+            attach(generation, false);
         else
             enter(*lane, generation);
     }
@@ -113,7 +126,7 @@ class Put {
         else
             lane.busy.store(0, std::memory_order_release);
     }
-    void attach(uint32_t generation) noexcept;
+    void attach(uint32_t generation, bool named) noexcept;
     Entry* room(uint32_t entries, Kind kind) noexcept {
         Lane& l = *lane_;
         if (__builtin_expect(l.used + entries > l.limit, false) && !next_chunk(kind)) return nullptr;

@@ -78,7 +78,7 @@ std::unique_ptr<Begun> starts(const void* function) {
     }
     if (operators_muted()) return nullptr;
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
-    Put put(generation);
+    Put put(generation, recorder::Nameless());  // torch has let go of the GIL
     if (!put) return nullptr;
     auto begun = std::make_unique<Begun>();
     begun->generation = generation;
@@ -95,7 +95,7 @@ template <Sort sort>
 void ends(const void* function, Begun* begun) {
     if (!begun) return;
     const int64_t end = now_ns();
-    Put put(begun->generation);
+    Put put(begun->generation, recorder::Nameless());
     if (!put) return;
     const char* given = functions.name(function);
     const std::string_view name = given ? given : "";

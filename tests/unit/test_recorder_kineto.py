@@ -59,8 +59,8 @@ def test_what_torch_held_when_the_program_ended_is_a_warning() -> None:
     from eventide.store import note
 
     with et.Recorder() as recorder:
-        note({"torch": {"held": True, "warnings": ["heard for a second only"]}})
+        note({"torch": {"profiled": "memory", "held": True, "warnings": ["heard for a second only"]}})
     assert recorder.trace.metadata["warnings"] == [
         "heard for a second only",
-        "torch's operators were still in its profiler when the program ended: they are lost",
+        "torch's memory: still in its profiler when the program ended, and lost",
     ]

@@ -23,15 +23,22 @@ class Tracks:
         self._by_number = [0, *self._add_all([json.loads(text) if text else {} for text in described])]
 
     def _add_all(self, described: list[dict[str, Any]]) -> list[int]:
-        """Threads that recorded for themselves say when they attached; what others tell of a thread joins its row."""
+        """Threads that recorded for themselves say when they attached; what others tell of a thread joins its row.
+
+        One that is described twice has learnt its name.
+        """
         attached = {one["tid"] for one in described if "attached" in one}
         found: dict[int, int] = {}  # by tid; the system uses tids again: the newest
+        known: dict[int, int] = {}  # by when it attached
         rows = []
         for one in described:
             joins = one.get("kind") == "thread" and "attached" not in one and one.get("tid") in attached
-            rows.append(-1 if joins else self._add(one))
+            row = known.get(one.get("attached", 0))
+            if row is not None:
+                self._rows[row]["name"] = one["name"]
+            rows.append(-1 if joins else self._add(one) if row is None else row)
             if "attached" in one:
-                found[one["tid"]] = rows[-1]
+                found[one["tid"]] = known[one["attached"]] = rows[-1]
         return [found[one["tid"]] if row < 0 else row for one, row in zip(described, rows, strict=True)]
 
     def _add(self, track: dict[str, Any]) -> int:
