@@ -38,6 +38,13 @@ def run(  # noqa: PLR0917 - typer makes options of them
     sample: Annotated[float, typer.Option(min=0, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
     start_on: Annotated[str, typer.Option(metavar="SIGNAL", help="Start recording when this signal comes.")] = "",
     seconds: Annotated[float, typer.Option(min=0, help="Stop recording after so many seconds; 0: at the end.")] = 0.0,
+    dump_on: Annotated[
+        str, typer.Option(metavar="SIGNAL", help="Copy what is recorded so far when this signal comes, and go on.")
+    ] = "",
+    hang_seconds: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=1e9, help="So too when nothing but samples was recorded for so many seconds."),
+    ] = None,
     schedule: Annotated[
         str, typer.Option(metavar="WAIT,WARMUP,ACTIVE[,REPEAT]", help="Record these steps of torch's optimizer only.")
     ] = "",
@@ -65,12 +72,15 @@ def run(  # noqa: PLR0917 - typer makes options of them
         path=str(_run.recording_path(output)),
         ring=ring,
         sample_ms=sample,
-        start_on=_run.signal_name(start_on),
+        start_on=_run.signal_name("--start-on", start_on),
         seconds=seconds,
+        dump_on=_run.signal_name("--dump-on", dump_on),
+        hang_seconds=hang_seconds,
         schedule=_run.steps(schedule),
         torch=_run.of_torch(torch),
         torch_seconds=torch_seconds,
     )
+    _run.check_signals(settings)
     ended = _launch.launch(["-m", module, *program] if module else program, settings)
     _run.finish(ended, settings, output, quiet=quiet, as_json=as_json)
     return _launch.die_like(ended)

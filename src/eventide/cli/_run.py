@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from dataclasses import dataclass
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
     from eventide.report import RunSummary
 
 
+# A program never hears of the first two, and goes nowhere when it has heard of one of the others.
+_UNHEARD = {"SIGKILL", "SIGSTOP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+
+
 @dataclass(frozen=True)
 class _Result:
     """What --json prints."""
 
     ended: Ended
     files: list[str]
+    dumps: list[str]
     summary: RunSummary | None
     problem: str = ""
 
@@ -43,16 +49,22 @@ def recording_path(output: Path) -> Path:
     return path.with_name(path.name + ".eventide")
 
 
-def signal_name(given: str) -> str:
+def signal_name(option: str, given: str) -> str:
     """SIGUSR1 for "SIGUSR1", "usr1" and "10"."""
     if not given:
         return ""
     name = given.upper() if given.upper().startswith("SIG") else f"SIG{given.upper()}"
     numbers = {str(int(one)): one.name for one in signal.Signals}
     found = numbers.get(given, name)
-    if found not in signal.Signals.__members__ or found in {"SIGKILL", "SIGSTOP"}:
-        raise UsageValueError(f"--start-on {given} is no signal that a program can hear; SIGUSR1 is one")
+    if found not in signal.Signals.__members__ or found in _UNHEARD:
+        raise UsageValueError(f"{option} {given} is no signal that a program can hear; SIGUSR1 is one")
     return found
+
+
+def check_signals(settings: Settings) -> None:
+    """One signal cannot ask for both."""
+    if settings.start_on and settings.start_on == settings.dump_on:
+        raise UsageValueError(f"--start-on and --dump-on are both {settings.dump_on}; give one of them another signal")
 
 
 def steps(given: str) -> tuple[int, int, int, int] | None:
@@ -90,7 +102,8 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
                 summary = run_summary(trace)
     except EventideError as error:
         problem = str(error)
-    _tell(_Result(ended, files, summary, problem), quiet, as_json)
+    dumps = [str(output.with_name(path.name)) for path in _beside(ended, settings, r"(-\d+)?-dump-\d+")]
+    _tell(_Result(ended, files, dumps, summary, problem), quiet, as_json)
 
 
 def _opened(raw: Path) -> et.Trace:
@@ -106,13 +119,19 @@ def _opened(raw: Path) -> et.Trace:
 
 def _recordings(ended: Ended, settings: Settings) -> list[Path]:
     """The file, or a file for each cycle of a schedule: t.eventide, t-2.eventide and so on."""
-    first = Path(settings.path)
-    more = sorted(first.parent.glob(f"{first.stem}-*.eventide"), key=lambda path: path.stat().st_mtime)
-    cycles = [path for path in more if settings.schedule and path.stat().st_mtime >= ended.began]
-    found = [path for path in (first, *cycles) if path.exists() and path.stat().st_mtime >= ended.began]
+    found = _beside(ended, settings, r"(-\d+)?" if settings.schedule else "")
     if not found:
         raise UsageValueError(_nothing(settings))
     return found
+
+
+def _beside(ended: Ended, settings: Settings, more: str) -> list[Path]:
+    """What this run has written under the recording's name with `more`, a pattern, behind it; in order of time."""
+    first = Path(settings.path)
+    wanted = re.compile(f"{re.escape(first.stem)}{more}\\.eventide")
+    found = [path for path in first.parent.iterdir() if wanted.fullmatch(path.name)]
+    timed = sorted((path.stat().st_mtime, len(path.name), path) for path in found)
+    return [path for time, _, path in timed if time >= ended.began]
 
 
 def _saved(trace: et.Trace, raw: Path, settings: Settings, output: Path) -> str:
@@ -150,5 +169,6 @@ def _tell(result: _Result, quiet: bool, as_json: bool) -> None:
             result.summary,
             f"{ended.seconds:.2f} s, {ended.describe()}, {ended.peak_bytes / 2**20:,.0f} MiB at the peak",
             result.files,
+            result.dumps,
             _output.stderr(),
         )
