@@ -128,7 +128,7 @@ def test_texts_give_way_in_a_narrow_terminal_and_numbers_do_not():
     assert shown(names, rows, 30) == [
         "id  what it is            time",
         " 1  a long name of…  1,234,567",
-        " 2  short                     -",
+        " 2  short                    -",
     ]
 
 
