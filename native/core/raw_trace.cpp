@@ -174,7 +174,9 @@ std::string read_all(const std::string& path) {
 
 void check_magic(std::string_view bytes) {
     if (bytes.size() < 12 || std::memcmp(bytes.data(), file_magic, 8) != 0)
-        throw FormatError(bytes.empty() ? "an empty file" : "not a trace file of Eventide", 0);
+        throw FormatError(bytes.empty() ? "an empty file: nothing was ever recorded to it; record again"
+                                        : "not a trace file of Eventide; give a .eventide file",
+                          0);
     uint32_t version;
     std::memcpy(&version, bytes.data() + 8, 4);
     if (version != format_version)
@@ -216,7 +218,7 @@ RawTrace load(const std::string& path) {
             if (type == FrameType::end) out.closed = true;
         });
     }
-    if (out.head.empty()) throw FormatError("a trace file without its first frame", 12);
+    if (out.head.empty()) throw FormatError("a trace file without its first frame; copy it again, or record again", 12);
     if (!out.closed)
         for (const std::string& place : {member(out.head, "buffer"), path + ".buffer"})
             if (const File buffer(place); buffer && out.buffer.empty()) {

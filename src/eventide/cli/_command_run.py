@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
-from eventide.cli._app import Json, app
+from eventide.cli._app import Json, app, check_script
 from eventide.errors import UsageValueError
 
 
@@ -18,7 +18,7 @@ class _Run(TyperCommand):
         flags = {name for one in self.params for name in one.opts if getattr(one, "is_flag", False)}
         place = 0
         while place < len(args) and args[place].startswith("-") and args[place] != "--":
-            if args[place] == "-m":
+            if args[place] == "-m" and place + 1 < len(args):
                 args = [*args[: place + 2], "--", *args[place + 2 :]]
                 break
             place += 1 if args[place] in flags or "=" in args[place] else 2
@@ -35,9 +35,11 @@ def run(  # noqa: PLR0917 - typer makes options of them
         Path | None, typer.Option("-o", "--output", help="The trace; .eventide unless another ending says so.")
     ] = None,
     ring: Annotated[bool, typer.Option("--ring", help="Keep only the newest, for a job of hours.")] = False,
-    sample: Annotated[float, typer.Option(min=0, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
+    sample: Annotated[float, typer.Option(min=0, max=1e9, help="Milliseconds between sampled stacks; 0: none.")] = 10.0,
     start_on: Annotated[str, typer.Option(metavar="SIGNAL", help="Start recording when this signal comes.")] = "",
-    seconds: Annotated[float, typer.Option(min=0, help="Stop recording after so many seconds; 0: at the end.")] = 0.0,
+    seconds: Annotated[
+        float, typer.Option(min=0, max=1e9, help="Stop recording after so many seconds; 0: at the end.")
+    ] = 0.0,
     dump_on: Annotated[
         str, typer.Option(metavar="SIGNAL", help="Copy what is recorded so far when this signal comes, and go on.")
     ] = "",
@@ -50,7 +52,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
     ] = "",
     torch: Annotated[str, typer.Option(metavar="WHAT,...", help="Of torch: ops, shapes, flops; or none.")] = "ops",
     torch_seconds: Annotated[
-        float, typer.Option(min=0, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
+        float, typer.Option(min=0, max=1e9, help="Seconds of torch's operators, anew from the first step; 0: no limit.")
     ] = 20.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
     as_json: Json = False,
@@ -59,12 +61,13 @@ def run(  # noqa: PLR0917 - typer makes options of them
     from eventide.cli import _launch, _run
 
     program = program or []
-    if not module and not program:
+    if not module and not any(program[:1]):
         raise UsageValueError("name the program to run: eventide run script.py, or eventide run -m module")
     script = module or program[0]
-    if not module and not Path(script).exists():
-        module_too = "" if script.endswith(".py") else f"; to run a module, write: eventide run -m {script}"
-        raise UsageValueError(f"there is no file {script}{module_too}")
+    if not module:
+        check_script(script, "run")
+    if not module and Path(script).suffix in {".eventide", ".pftrace", ".parquet", ".json"}:
+        raise UsageValueError(f"{script} is no program; to look at a trace, write: eventide report {script}")
     if output is None:
         stem = Path(script).stem or Path(script).resolve().name
         output = Path(f"{stem}-{time.strftime('%H%M%S')}.eventide")

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from eventide import profiler
+from eventide.cli import _output
 
 _SITE = Path(profiler.__file__).parent / "_site"
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -88,8 +89,7 @@ def die_like(ended: Ended) -> int:
     """The exit code, or the same death: whoever waits for us must see what the program would have shown."""
     if ended.code >= 0:
         return ended.code
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _output.flush()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program's core is worth keeping, ours is not
     if -ended.code not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(-ended.code, signal.SIG_DFL)

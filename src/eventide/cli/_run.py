@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,10 +43,26 @@ def recording_path(output: Path) -> Path:
     if not output.absolute().parent.is_dir():
         raise UsageValueError(f"there is no directory {output.parent} to write {output.name} to; make it first")
     path = output.absolute()
-    if path.suffix == ".eventide":
-        return path
-    writer_of(path)  # before the program runs, perhaps for hours
-    return path.with_name(path.name + ".eventide")
+    if path.suffix != ".eventide":
+        try:
+            writer_of(path)  # before the program runs, perhaps for hours
+        except UsageValueError as error:
+            raise UsageValueError(f"{error}, or .eventide (as recorded)") from error
+        path = path.with_name(path.name + ".eventide")
+    _try_to_write(path)
+    return path
+
+
+def _try_to_write(path: Path) -> None:
+    """Also before the program runs. What is there stays as it is."""
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageValueError(f"cannot write {path}: {error.strerror}; name another file with --output") from error
 
 
 def signal_name(option: str, given: str) -> str:
@@ -103,7 +119,8 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
     except EventideError as error:
         problem = str(error)
     dumps = [str(output.with_name(path.name)) for path in _beside(ended, settings, r"(-\d+)?-dump-\d+")]
-    _tell(_Result(ended, files, dumps, summary, problem), quiet, as_json)
+    with suppress(SystemExit):  # how rich ends when nobody reads; the exit code is the program's all the same
+        _tell(_Result(ended, files, dumps, summary, problem), quiet, as_json)
 
 
 def _opened(raw: Path) -> et.Trace:
@@ -150,17 +167,20 @@ def _nothing(settings: Settings) -> str:
         return "nothing was recorded: the steps never came that far; they are told by torch's optimizers"
     if settings.start_on:
         return f"nothing was recorded: {settings.start_on} never came"
-    return "nothing was recorded: the program ended before it began, or runs Python with -I, -E or -S"
+    return (
+        "nothing was recorded: unless a line above says why, the program ended before it began, "
+        "or runs Python with -I, -E or -S"
+    )
 
 
 def _tell(result: _Result, quiet: bool, as_json: bool) -> None:
     if as_json:
         from eventide.report import plain
 
-        print(json.dumps(plain(result), indent=2), file=sys.stderr)
+        _output.say(json.dumps(plain(result), indent=2))
         return
     if result.problem:
-        print(f"eventide: {result.problem}", file=sys.stderr)
+        _output.say(f"eventide: {result.problem}")
     if not quiet and result.summary is not None:
         from eventide.report import show_run
 
