@@ -50,14 +50,6 @@ uint64_t number_in(const std::string& json, const std::string& part, const std::
     return std::stoull(json.substr(key + kind.size() + 4));
 }
 
-// As a process that was killed in the middle of it does.
-void leave_anchor_half_changed(const std::string& buffer) {
-    const uint64_t seal_and_ticks[2] = {1, ~0ull};
-    std::FILE* file = std::fopen(buffer.c_str(), "r+b");
-    CHECK(file && !std::fseek(file, offsetof(BufferHeader, anchor_seal), SEEK_SET));
-    CHECK(std::fwrite(seal_and_ticks, sizeof seal_and_ticks, 1, file) == 1 && !std::fclose(file));
-}
-
 // One span and one counter, as the bindings put them; how many things were kept.
 int put_some(uint64_t value) {
     Put put;
@@ -187,7 +179,36 @@ TEST(a_name_that_does_not_fit_is_counted_and_the_thing_is_kept) {
     CHECK(raw.account.find("\"names_lost\": 3") != std::string::npos);
 }
 
+TEST(what_a_thread_that_looks_on_records_is_no_progress) {
+    Folder folder;
+    start({.path = folder / "a", .buffer_bytes = small, .ring = true, .hang_ns = 100'000'000});
+    for (uint64_t i = 0; i < 100'000; ++i) put_some(i);  // the whole ring is the program's
+    std::atomic<bool> dumped{false};
+    std::thread watcher([&] {
+        looks_on = true;
+        for (int64_t end = now_ns() + 60'000'000'000; !dumped && now_ns() < end;) {
+            for (int i = 0; i < 100; ++i) put_some(0);  // and becomes the watcher's
+            dumped = access((folder / "a-dump-1").c_str(), F_OK) == 0;
+        }
+    });
+    watcher.join();
+    CHECK(dumped);
+    stop();
+}
+
 #ifndef __SANITIZE_THREAD__  // it allows no new thread after a fork
+
+namespace {
+
+// As a process that was killed in the middle of it does.
+void leave_anchor_half_changed(const std::string& buffer) {
+    const uint64_t seal_and_ticks[2] = {1, ~0ull};
+    std::FILE* file = std::fopen(buffer.c_str(), "r+b");
+    CHECK(file && !std::fseek(file, offsetof(BufferHeader, anchor_seal), SEEK_SET));
+    CHECK(std::fwrite(seal_and_ticks, sizeof seal_and_ticks, 1, file) == 1 && !std::fclose(file));
+}
+
+}  // namespace
 
 TEST(what_a_killed_process_left_is_read_and_recovered) {
     Folder folder;
@@ -217,23 +238,6 @@ TEST(what_a_killed_process_left_is_read_and_recovered) {
     }
     recover(folder / "a");
     CHECK(read(folder / "a", raw).counters.time.size() == 100);
-}
-
-TEST(what_a_thread_that_looks_on_records_is_no_progress) {
-    Folder folder;
-    start({.path = folder / "a", .buffer_bytes = small, .ring = true, .hang_ns = 100'000'000});
-    for (uint64_t i = 0; i < 100'000; ++i) put_some(i);  // the whole ring is the program's
-    std::atomic<bool> dumped{false};
-    std::thread watcher([&] {
-        looks_on = true;
-        for (int64_t end = now_ns() + 60'000'000'000; !dumped && now_ns() < end;) {
-            for (int i = 0; i < 100; ++i) put_some(0);  // and becomes the watcher's
-            dumped = access((folder / "a-dump-1").c_str(), F_OK) == 0;
-        }
-    });
-    watcher.join();
-    CHECK(dumped);
-    stop();
 }
 
 TEST(a_forked_child_has_no_recording) {
