@@ -59,6 +59,7 @@ void* sample_until_stopped(void* argument) {
     const auto mine = uint64_t(uintptr_t(argument));
     name_this_thread("et-sampler");
     thread_context.core_thread = true;
+    recorder::looks_on = true;
     HostLock* lock = HostLock::installed();
     Spent spent;
     while (running.load(std::memory_order_acquire) == mine) {

@@ -1,6 +1,8 @@
 // Copies of a recording that are made while it goes on: when a signal asks for one, and when nothing was recorded for
 // too long. The drainer makes them, so they need neither the GIL nor a thread of the program that still runs.
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -24,6 +26,20 @@ void on_signal(int) {
     asked.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Returning from the handler of a fault runs into the fault again, for ever.
+bool is_fault(int signal) {
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+}
+
+// A line on stderr, unless whoever reads it has stopped reading: the end of the recording waits for the drainer. A pipe
+// that is ready takes a line whole.
+void say(const std::string& line) {
+    pollfd ready{STDERR_FILENO, POLLOUT, 0};
+    if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT)) return;
+    const std::string text = "eventide: " + line + "\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
 // t.eventide is dumped to t-dump-1.eventide, t-dump-2.eventide and so on.
 std::string dump_path(const std::string& path, int number) {
     const size_t name = path.rfind('/') + 1, dot = path.rfind('.');
@@ -38,27 +54,40 @@ void Session::hear_signal() {
     asked_ = asked.load(std::memory_order_relaxed);
     struct sigaction action{};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    if (sigaction(options.dump_signal, &action, &before) != 0)
-        throw Error(ErrorKind::value, "signal " + std::to_string(options.dump_signal) +
-                                          " cannot be heard: " + std::strerror(errno) + "; choose another for dump_on");
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    const bool fault = is_fault(options.dump_signal);
+    if (fault || sigaction(options.dump_signal, &action, &before) != 0)
+        throw Error(ErrorKind::value, "signal " + std::to_string(options.dump_signal) + " cannot be heard: " +
+                                          (fault ? "it says that the program went wrong" : std::strerror(errno)) +
+                                          "; choose another for dump_on");
 }
 
-void Session::forget_signal() noexcept {
+bool Session::forget_signal() noexcept {
     struct sigaction now{};
-    if (!options.dump_signal || sigaction(options.dump_signal, nullptr, &now) != 0 || now.sa_handler != on_signal)
-        return;  // somebody has taken it since
+    if (!options.dump_signal || sigaction(options.dump_signal, nullptr, &now) != 0) return true;
+    if (now.sa_handler != on_signal) return false;
     sigaction(options.dump_signal, &before, nullptr);
+    return true;
 }
 
-// Grows with each thing that is recorded.
-uint64_t Session::progress() const noexcept {
-    uint64_t sum = 0;
+void Session::tell_taken() const {
+    say("signal " + std::to_string(options.dump_signal) +
+        " was taken over by the program, so that it made no copies from then on; choose another for dump_on");
+}
+
+// Has the program recorded anything since the last call? What threads that look on record is none of its doing, and
+// neither is that they take chunks which it had filled.
+bool Session::progressed() noexcept {
+    bool any = false;
     for (uint32_t i = 0; i < buffer.header().chunk_count; ++i) {
         const Chunk& chunk = buffer.chunk(i);
-        sum += (chunk.serial.load(std::memory_order_acquire) << 16) + chunk.used.load(std::memory_order_relaxed);
+        const uint64_t serial = chunk.serial.load(std::memory_order_acquire);
+        const uint64_t now = (serial << 16) + chunk.used.load(std::memory_order_relaxed);
+        if (!serial || now == seen_[i] || chunk.looks_on.load(std::memory_order_relaxed)) continue;
+        seen_[i] = now;
+        any = true;
     }
-    return sum;
+    return any;
 }
 
 void Session::watch() {
@@ -68,8 +97,7 @@ void Session::watch() {
     }
     if (!options.hang_ns) return;
     const int64_t now = now_ns();
-    if (const uint64_t seen = progress(); seen != progress_ || !progress_ns_) {
-        progress_ = seen;
+    if (progressed() || !progress_ns_) {
         progress_ns_ = now;
         hangs_ = false;
     } else if (!hangs_ && now - progress_ns_ >= options.hang_ns) {
@@ -91,7 +119,7 @@ void Session::dump(const std::string& why) {
     } catch (const std::exception& error) {
         said = why + ", but what was recorded could not be copied to " + to + ": " + error.what();
     }
-    std::fprintf(stderr, "eventide: %s\n", said.c_str());
+    say(said);
 }
 
 }  // namespace eventide::recorder

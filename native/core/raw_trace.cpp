@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -76,6 +78,19 @@ std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
     return chunk;
 }
 
+// Nothing: it cannot be read. False: its anchor was being changed each time; a process that was killed has left it so.
+std::optional<bool> read_header(const File& file, BufferHeader& to) {
+    uint64_t before = 0, after = 0;
+    constexpr size_t seal = offsetof(BufferHeader, anchor_seal);
+    for (int tries = 0; tries < 100; ++tries) {
+        if (file.read(&before, sizeof before, seal) != sizeof before || file.read(&to, sizeof to, 0) != sizeof to ||
+            file.read(&after, sizeof after, seal) != sizeof after)
+            return std::nullopt;
+        if (before == after && before % 2 == 0) return true;
+    }
+    return false;
+}
+
 void read_buffer(RawTrace& out, const File& file) {
     BufferHeader h{};
     if (file.read(&h, sizeof h, 0) != sizeof h || std::memcmp(h.magic, buffer_magic, 8) != 0) return;
@@ -86,13 +101,14 @@ void read_buffer(RawTrace& out, const File& file) {
         if (auto chunk = copy_chunk(file, h.chunks_offset + i * chunk_bytes)) out.left.push_back(std::move(chunk));
     // After the chunks: every name that they use was there before they were published.
     BufferHeader now{};
-    if (file.read(&now, sizeof now, 0) != sizeof now) return;
+    const std::optional<bool> settled = read_header(file, now);
+    if (!settled) return;
     out.names.resize(std::min(now.names_used.load(), size));
     out.names.resize(file.read(out.names.data(), out.names.size(), h.names_offset));
     auto lanes = std::make_unique<LaneRecord[]>(most_lanes);
     file.read(lanes.get(), sizeof(LaneRecord) * most_lanes, h.lanes_offset);
     out.account = account_of(now, lanes.get(), most_lanes);
-    out.anchors.push_back({now.anchor_ticks, now.anchor_ns, now.anchor_width});
+    if (*settled) out.anchors.push_back({now.anchor_ticks, now.anchor_ns, now.anchor_width});
 }
 
 void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_t offset) {
@@ -158,7 +174,9 @@ std::string read_all(const std::string& path) {
 
 void check_magic(std::string_view bytes) {
     if (bytes.size() < 12 || std::memcmp(bytes.data(), file_magic, 8) != 0)
-        throw FormatError(bytes.empty() ? "an empty file" : "not a trace file of Eventide", 0);
+        throw FormatError(bytes.empty() ? "an empty file: nothing was ever recorded to it; record again"
+                                        : "not a trace file of Eventide; give a .eventide file",
+                          0);
     uint32_t version;
     std::memcpy(&version, bytes.data() + 8, 4);
     if (version != format_version)
@@ -200,7 +218,7 @@ RawTrace load(const std::string& path) {
             if (type == FrameType::end) out.closed = true;
         });
     }
-    if (out.head.empty()) throw FormatError("a trace file without its first frame", 12);
+    if (out.head.empty()) throw FormatError("a trace file without its first frame; copy it again, or record again", 12);
     if (!out.closed)
         for (const std::string& place : {member(out.head, "buffer"), path + ".buffer"})
             if (const File buffer(place); buffer && out.buffer.empty()) {
@@ -254,6 +272,11 @@ std::string_view kept(const RawTrace& raw) {
     return std::string_view(raw.bytes).substr(0, end);
 }
 
+bool same_file(const std::string& one, const std::string& other) {
+    struct stat a, b;
+    return !stat(one.c_str(), &a) && !stat(other.c_str(), &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 void write_all(const File& file, std::string_view bytes, uint64_t offset, const std::string& path) {
     for (size_t done = 0; done < bytes.size();) {
         const ssize_t n = pwrite(file.fd(), bytes.data() + done, bytes.size() - done, off_t(offset + done));
@@ -279,13 +302,22 @@ void recover(const std::string& path) {
 }
 
 void copy(const std::string& path, const std::string& to, const std::string& note) {
+    if (same_file(path, to))
+        throw Error(ErrorKind::value, "a copy of " + path + " cannot take its place; name another file");
     const RawTrace raw = load(path);
     const std::string_view before = kept(raw);
     const std::string more = rest_of(raw, note, "copied");
-    const File file(to, O_RDWR | O_CREAT | O_TRUNC);
-    if (!file) throw system_error(to);
-    write_all(file, before, 0, to);
-    write_all(file, more, before.size(), to);
+    const std::string part = to + ".part";  // under its name it appears only when it is whole
+    try {
+        const File file(part, O_RDWR | O_CREAT | O_TRUNC);
+        if (!file) throw system_error(to);
+        write_all(file, before, 0, to);
+        write_all(file, more, before.size(), to);
+        if (std::rename(part.c_str(), to.c_str()) != 0) throw system_error(to);
+    } catch (...) {
+        ::unlink(part.c_str());
+        throw;
+    }
 }
 
 }  // namespace eventide::recorder

@@ -48,10 +48,11 @@ constexpr uint32_t entries_of(uint32_t payload) noexcept {
 static_assert(entries_of(largest_payload) <= chunk_entries);
 
 struct Chunk {
-    std::atomic<uint64_t> serial;  // of this filling, from 1; 0: being prepared
-    std::atomic<uint32_t> used;    // entries published
-    uint32_t track;                // of the thread that fills it
-    uint64_t spare[6];
+    std::atomic<uint64_t> serial;    // of this filling, from 1; 0: being prepared
+    std::atomic<uint32_t> used;      // entries published
+    uint32_t track;                  // of the thread that fills it
+    std::atomic<uint32_t> looks_on;  // 1: that thread only watches the program, so this says nothing of its progress
+    uint32_t spare[11];
     Entry entries[chunk_entries];
 };
 static_assert(sizeof(Chunk) == chunk_bytes && offsetof(Chunk, entries) == 64);

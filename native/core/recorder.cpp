@@ -140,7 +140,7 @@ bool Put::next_chunk(Kind kind) noexcept {
     Session& s = *session.load(std::memory_order_relaxed);
     seal(l, s);
     if (l.record) {
-        l.chunk = s.take_chunk(l.track, l.chunk_index);
+        l.chunk = s.take_chunk(l.track, looks_on, l.chunk_index);
         if (l.chunk) {
             l.limit = chunk_entries;
             return true;
@@ -197,7 +197,7 @@ Result stop() {
     if (!s) throw Error(ErrorKind::usage, "nothing is being recorded; start a Recorder first");
     on.store(0, std::memory_order_seq_cst);
     captures_stacks.store(false, std::memory_order_relaxed);
-    s->forget_signal();
+    if (!s->forget_signal()) s->tell_taken();
     const bool alone = quiet();
     if (alone)
         for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)

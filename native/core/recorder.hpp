@@ -52,6 +52,8 @@ struct Lane {
 inline constinit std::atomic<uint32_t> on{0};
 inline constinit std::atomic<bool> captures_stacks{false};
 inline thread_local constinit Lane* this_lane = nullptr;
+// A thread of ours that watches the program: what it records is not taken for a sign that the program goes on.
+inline thread_local constinit bool looks_on = false;
 // Where the kernel has no barrier that it can run on all threads, each put pays for one.
 inline constinit std::atomic<bool> own_fences{false};
 

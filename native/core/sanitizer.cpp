@@ -52,6 +52,7 @@ Agent& Engine::State::thread(uint64_t id) {
 }
 
 void Engine::State::retire(bool is_thread, uint64_t id) {
+    if (options.numbered) return;  // what was told has its agents until it is played
     auto& all = is_thread ? threads : streams;
     const auto it = all.find(id);
     if (it == all.end()) return;

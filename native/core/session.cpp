@@ -49,7 +49,8 @@ Session::Session(const Options& o, uint32_t generation)
       buffer(Buffer::make(o.path, o.buffer_bytes, o.durable, o.ring, id.bytes)),
       names(buffer.header(), buffer.names()),
       free_(buffer.header().chunk_count),
-      sealed_(buffer.header().chunk_count) {
+      sealed_(buffer.header().chunk_count),
+      seen_(buffer.header().chunk_count) {
     for (uint32_t i = 0; i < buffer.header().chunk_count; ++i) free_.push(i);
     put_ns_ = measure_put_ns();
     int error = 0;
@@ -85,7 +86,7 @@ uint32_t Session::take_lane() noexcept {
     return uint32_t(std::min<uint64_t>(buffer.header().lanes_used.fetch_add(1, std::memory_order_relaxed), most_lanes));
 }
 
-Chunk* Session::take_chunk(uint32_t track, uint32_t& index) noexcept {
+Chunk* Session::take_chunk(uint32_t track, bool looks_on, uint32_t& index) noexcept {
     const bool fresh = free_.pop(index);
     if (!fresh && !(options.ring && sealed_.pop(index))) return nullptr;
     Chunk& chunk = buffer.chunk(index);
@@ -93,6 +94,7 @@ Chunk* Session::take_chunk(uint32_t track, uint32_t& index) noexcept {
     chunk.serial.store(0, std::memory_order_release);
     chunk.used.store(0, std::memory_order_release);
     chunk.track = track;
+    chunk.looks_on.store(looks_on, std::memory_order_relaxed);
     chunk.serial.store(serials_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
     return &chunk;
 }

@@ -35,7 +35,7 @@ class Session {
     std::atomic<uint64_t> attached{0};  // threads so far
 
     // A chunk ready to be filled by a thread with that track, or nullptr: then the thing has to be dropped.
-    Chunk* take_chunk(uint32_t track, uint32_t& index) noexcept;
+    Chunk* take_chunk(uint32_t track, bool looks_on, uint32_t& index) noexcept;
     void seal(uint32_t index) noexcept;
     // The number of a new lane record; most_lanes: there is none left.
     uint32_t take_lane() noexcept;
@@ -50,7 +50,9 @@ class Session {
     int note(std::string_view json);
     // dumps.cpp: the signal that asks for a copy, from start to stop. Throws Error (value) where there is no such.
     void hear_signal();
-    void forget_signal() noexcept;
+    // False: it was no longer ours.
+    bool forget_signal() noexcept;
+    void tell_taken() const;
     // After fork: neither file nor buffer is the child's.
     void abandon_in_child() noexcept;
 
@@ -64,7 +66,7 @@ class Session {
     void count_overwritten(const Chunk& chunk) noexcept;
     void watch();
     void dump(const std::string& why);
-    uint64_t progress() const noexcept;
+    bool progressed() noexcept;
     std::string head() const;
 
     IndexQueue free_;
@@ -80,7 +82,7 @@ class Session {
     int64_t anchor_step_ns_ = 100'000'000;
 
     // What `watch` has seen; the drainer's own.
-    uint64_t progress_ = 0;
+    std::vector<uint64_t> seen_;  // of each chunk: which filling, and how far
     int64_t progress_ns_ = 0;
     uint32_t asked_ = 0;
     int dumps_ = 0;

@@ -18,11 +18,14 @@ using proto::Fields;
 
 constexpr int64_t latest = int64_t(1) << 61;  // ns
 constexpr size_t longest_text = 256;          // of a statistic that is repeated with each event of a kind
+// Events refer to texts, and each gets them written out: how much that may make of a file.
+constexpr size_t least_room = 16 << 20, most_times = 64;
 
 struct Kind {  // XEventMetadata
     std::string_view name;
     std::string stats;  // members of JSON
     bool hlo = false;
+    mutable uint32_t name_number = 0, args_number = 0;  // of TextTable, once an event has needed them
 };
 
 struct Plane {
@@ -51,7 +54,7 @@ std::string json_of(double value) {
 
 class Reader {
   public:
-    explicit Reader(std::string_view data) : data_(data) {}
+    explicit Reader(std::string_view data) : data_(data), room_(least_room + most_times * data.size()) {}
 
     XplaneContents read() {
         std::vector<Plane> planes;
@@ -166,18 +169,25 @@ class Reader {
             if (f.number == 4) stat.json = std::to_string(int64_t(f.value));
             if (f.number == 3 || f.number == 4) stat.number = int64_t(f.value);
             if (f.number == 5) stat.json = json::quote(text(f));
-            if (f.number == 7) stat.json = json::quote(named(int64_t(f.value)));
+            if (f.number == 7 && take_room(named(int64_t(f.value)).size()))
+                stat.json = json::quote(named(int64_t(f.value)));
         });
         return stat;
     }
 
     void add_member(std::string& members, const Stat& stat) {
-        if (stat.json.empty()) {
+        if (stat.json.empty() || !take_room(stat.name.size())) {
             ++out_.left_out;
             return;
         }
         if (!members.empty()) members += ", ";
         members += json::quote(stat.name) + ": " + stat.json;
+    }
+
+    bool take_room(size_t bytes) {
+        if (bytes > room_) return false;
+        room_ -= bytes;
+        return true;
     }
 
     void add_line(const Plane& plane, std::string_view message) {
@@ -251,10 +261,18 @@ class Reader {
             event.name = out_.texts.intern("event " + std::to_string(kind_id));
         } else {
             const Kind& kind = found->second;
-            event.name = out_.texts.intern(kind.name);
+            if (!kind.name_number) kind.name_number = out_.texts.intern(kind.name);
+            event.name = kind.name_number;
             event.hlo |= kind.hlo;
-            if (!args.empty() && !kind.stats.empty()) args += ", ";
-            args += kind.stats;
+            if (args.empty() && !kind.stats.empty()) {  // those of all such events are one text
+                if (!kind.args_number) kind.args_number = out_.texts.append("{" + kind.stats + "}");
+                event.args = kind.args_number;
+            } else if (!kind.stats.empty()) {
+                if (take_room(kind.stats.size()))
+                    args += ", " + kind.stats;
+                else
+                    ++out_.left_out;
+            }
         }
         if (!args.empty()) event.args = out_.texts.append("{" + args + "}");
     }
@@ -279,6 +297,7 @@ class Reader {
     std::string_view data_;
     const char* at_ = nullptr;  // the field that is being read
     size_t plane_ = 0;
+    size_t room_;
     std::optional<int64_t> began_;
     std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> producers_;
     std::vector<std::pair<std::pair<int64_t, int64_t>, int64_t>> consumers_;

@@ -48,7 +48,7 @@ struct XplaneContents {
     int64_t aggregated = 0;  // events that are counts, without a time
     int64_t bad_times = 0;   // events at times that cannot be
     int64_t unnamed = 0;     // events whose name is not in the file
-    int64_t left_out = 0;    // statistics that are bytes, or long texts of an event's kind
+    int64_t left_out = 0;    // statistics that are bytes, long texts of an event's kind, or more than there is room for
 };
 
 // Everything in the file; throws XplaneDamaged. A line whose time is at or after the profile's start counts in Unix

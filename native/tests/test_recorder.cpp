@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "clock.hpp"
 #include "error.hpp"
 #include "raw_trace.hpp"
 #include "recorder.hpp"
@@ -25,7 +28,7 @@ class Folder {
   public:
     Folder() { CHECK(mkdtemp(path_) != nullptr); }
     ~Folder() {
-        for (const char* name : {"a", "b", "a.buffer", "b.buffer"}) unlink((*this / name).c_str());
+        for (const char* name : {"a", "b", "a.buffer", "b.buffer", "a-dump-1"}) unlink((*this / name).c_str());
         rmdir(path_);
     }
     std::string operator/(const std::string& name) const { return std::string(path_) + "/" + name; }
@@ -176,7 +179,36 @@ TEST(a_name_that_does_not_fit_is_counted_and_the_thing_is_kept) {
     CHECK(raw.account.find("\"names_lost\": 3") != std::string::npos);
 }
 
+TEST(what_a_thread_that_looks_on_records_is_no_progress) {
+    Folder folder;
+    start({.path = folder / "a", .buffer_bytes = small, .ring = true, .hang_ns = 100'000'000});
+    for (uint64_t i = 0; i < 100'000; ++i) put_some(i);  // the whole ring is the program's
+    std::atomic<bool> dumped{false};
+    std::thread watcher([&] {
+        looks_on = true;
+        for (int64_t end = now_ns() + 60'000'000'000; !dumped && now_ns() < end;) {
+            for (int i = 0; i < 100; ++i) put_some(0);  // and becomes the watcher's
+            dumped = access((folder / "a-dump-1").c_str(), F_OK) == 0;
+        }
+    });
+    watcher.join();
+    CHECK(dumped);
+    stop();
+}
+
 #ifndef __SANITIZE_THREAD__  // it allows no new thread after a fork
+
+namespace {
+
+// As a process that was killed in the middle of it does.
+void leave_anchor_half_changed(const std::string& buffer) {
+    const uint64_t seal_and_ticks[2] = {1, ~0ull};
+    std::FILE* file = std::fopen(buffer.c_str(), "r+b");
+    CHECK(file && !std::fseek(file, offsetof(BufferHeader, anchor_seal), SEEK_SET));
+    CHECK(std::fwrite(seal_and_ticks, sizeof seal_and_ticks, 1, file) == 1 && !std::fclose(file));
+}
+
+}  // namespace
 
 TEST(what_a_killed_process_left_is_read_and_recovered) {
     Folder folder;
@@ -192,6 +224,10 @@ TEST(what_a_killed_process_left_is_read_and_recovered) {
     CHECK(read(folder / "a", raw).spans.start.size() == 100);
     CHECK(!raw.closed && !raw.buffer.empty());
     const std::string buffer = raw.buffer;
+    leave_anchor_half_changed(buffer);
+    read(folder / "a", raw);
+    CHECK(!raw.anchors.empty());
+    for (const ticks::Anchor& anchor : raw.anchors) CHECK(anchor.ticks != ~0ull);
     recorder::copy(folder / "a", folder / "b", "{\"n\": 1}");
     CHECK(access(buffer.c_str(), F_OK) == 0);
     recover(folder / "a");

@@ -237,6 +237,18 @@ TEST(a_free_that_is_held_up_belongs_to_the_old_owner) {
     CHECK(e.over_at(7).size() == 1 && e.over_at(7)[0].count == 3);
 }
 
+TEST(a_stream_that_goes_has_what_it_was_told_until_the_end) {
+    Engine e({.numbered = true});
+    write(e, 1, {x}, {.work = 1});
+    write(e, 2, {x}, {.thread = 1, .work = 2});
+    e.delete_stream({}, 1);
+    e.end_thread(1);
+    write(e, 3, {Range{0x9000, 8}}, {.work = 3});  // which may not take the place of the first
+    e.finish({}, false);
+    CHECK(kinds(e) == std::vector<Kind>{Kind::race});
+    CHECK(e.findings()[0].first.stream == 1 && e.findings()[0].second.stream == 2);
+}
+
 TEST(work_that_is_never_seen_costs_a_range_no_more_than_a_few_entries) {
     Engine e;
     e.submit({.work = 1}, 2, none, none, false);

@@ -102,4 +102,43 @@ TEST(whatever_the_bytes_are_the_reader_stays_within_them) {
     CHECK(refused > 1'000 && refused < 20'000);
 }
 
+// An event of a few bytes refers to a text of many.
+TEST(what_events_repeat_is_bounded_by_the_size_of_the_file) {
+    constexpr size_t many = 2'000, length = 100'000;
+    std::string refers, line, plane, out;
+    proto::number(refers, 1, 1);
+    proto::number(refers, 7, 2);
+    std::string with_stat;
+    proto::bytes(with_stat, 4, refers);
+    for (size_t i = 0; i < many; ++i) line += event(i * 1'000, 0, with_stat);
+    proto::bytes(plane, 3, line);
+    plane += named(4, 1, "f") + named(5, 1, "long") + named(5, 2, std::string(length, 'x'));
+    proto::bytes(out, 1, plane);
+    const XplaneContents c = read_xplane(out);
+    size_t kept = 0, bytes = 0;
+    for (const XplaneEvent& e : c.events) {
+        kept += e.args != 0;
+        bytes += c.texts[e.args].size();
+    }
+    CHECK(c.events.size() == many && kept > 0 && kept + size_t(c.left_out) == many);
+    CHECK(bytes < (16 << 20) + 65 * out.size());
+}
+
+TEST(what_all_events_of_a_kind_have_is_kept_once) {
+    std::string line, value, entry, plane, out;
+    for (uint64_t i = 0; i < 100; ++i) line += event(i * 1'000, 0, i % 10 ? "" : stat(4, 1, i));
+    proto::bytes(plane, 3, line);
+    proto::bytes(value, 2, "f");
+    value += stat(5, 2, 7);
+    proto::number(entry, 1, 1);
+    proto::bytes(entry, 2, value);
+    proto::bytes(plane, 4, entry);
+    plane += named(5, 1, "own") + named(5, 2, "shared");
+    proto::bytes(out, 1, plane);
+    const XplaneContents c = read_xplane(out);
+    CHECK(c.events.size() == 100 && c.texts.size() == 1 + 1 + 1 + 10);  // nothing, f, the shared one, ten of their own
+    CHECK(c.texts[c.events[1].args] == R"({"shared": 7})" && c.events[1].args == c.events[99].args);
+    CHECK(c.texts[c.events[10].args] == R"({"own": 10, "shared": 7})");
+}
+
 MAIN

@@ -48,6 +48,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A marker that is used wrongly is told before any test runs: pytest prints the line and ends with code 4."""
+    for item in items:
+        if wrong := _misuse(item):
+            raise pytest.UsageError(f"{item.nodeid}: {wrong}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Watch what was asked for; complain only about a test that passed."""
@@ -56,18 +63,39 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     everything = item.config.getoption("--eventide-sanitize")
     if mark is None and budget is None and not everything:
         return (yield)
+    if wrong := _misuse(item):  # a marker that was added while tests run
+        pytest.fail(wrong, pytrace=False)
     with ExitStack() as watching:
-        measured = watching.enter_context(_budget(budget)) if budget is not None else None
-        options = _keywords(mark, OPTIONS) if mark is not None else {"allow_unchecked": True}
+        measured = watching.enter_context(_budget()) if budget is not None else None
+        options = dict(mark.kwargs) if mark is not None else {"allow_unchecked": True}
         unchecked = options.pop("allow_unchecked", False)
         findings = watching.enter_context(_sanitizer(options)) if mark is not None or everything else None
         result = yield
     problems = [] if findings is None else _complaints(findings, unchecked)
     if measured is not None and budget is not None:
-        problems += measured.complaints(**_keywords(budget, LIMITS))
+        problems += measured.complaints(**budget.kwargs)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
     return result
+
+
+def _misuse(item: pytest.Item) -> str:
+    """What is wrong with the markers of a test, in one line; empty: nothing."""
+    mark, budget = item.get_closest_marker(NO_FINDINGS), item.get_closest_marker(BUDGET)
+    if mark is None and budget is None:
+        return ""
+    from eventide.errors import EventideError
+
+    try:
+        if mark is not None:
+            _check_keywords(mark, OPTIONS)
+            _sanitizer({key: value for key, value in mark.kwargs.items() if key != "allow_unchecked"})
+        if budget is not None:
+            _check_keywords(budget, LIMITS)
+            _budget().complaints(**budget.kwargs)
+    except EventideError as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 def _complaints(findings: Findings, unchecked: bool) -> list[str]:
@@ -84,21 +112,21 @@ def _sanitizer(options: dict[str, Any]) -> sanitize:
     return sanitize(**options)
 
 
-def _budget(mark: pytest.Mark) -> Budget:
+def _budget() -> Budget:
     from eventide.testing import Budget
 
-    limits = _keywords(mark, LIMITS)
-    if not limits:
-        raise pytest.UsageError(f"{BUDGET} needs one of {', '.join(LIMITS)}")
     return Budget()
 
 
-def _keywords(mark: pytest.Mark, known: Sequence[str]) -> dict[str, Any]:
+def _check_keywords(mark: pytest.Mark, known: Sequence[str]) -> None:
+    from eventide.errors import UsageValueError
+
     unknown = sorted(set(mark.kwargs) - set(known))
     if mark.args or unknown:
         given = repr(mark.args[0]) if mark.args else f"{unknown[0]}="
-        raise pytest.UsageError(f"the marker {mark.name} takes {', '.join(f'{name}=' for name in known)}; got {given}")
-    return dict(mark.kwargs)
+        raise UsageValueError(f"the marker {mark.name} takes {', '.join(f'{name}=' for name in known)}; got {given}")
+    if mark.name == BUDGET and not mark.kwargs:
+        raise UsageValueError(f"the marker {BUDGET} needs one of {', '.join(f'{name}=' for name in known)}")
 
 
 class RunningFindings(Sequence["Finding"]):

@@ -94,6 +94,18 @@ FINE = {
         "first, second = fill(free, (1024,), None, a, np.float32(3)), fill(free, (1024,), None, b, np.float32(3))\n"
         "second.wait()\nfirst.wait()\nfree.finish()"
     ),
+    "a queue that is idle is left": "with cl.CommandQueue(context) as queue:\n    pass",
+    "a queue that was finished is left": (
+        "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, b, np.float32(3))\n    queue.finish()"
+    ),
+    "a queue whose result was waited for is left": (
+        "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, a, np.float32(3))\n"
+        "    cl.enqueue_copy(queue, out, a)"
+    ),
+    "leaving a queue waits for what it has": (
+        "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, b, np.float32(3))\n"
+        "twice(one, (1024,), None, b, a).wait()"
+    ),
     "the host waits for what another thread lets go": (
         "import threading\ngate = cl.UserEvent(context)\nevent = cl.enqueue_marker(one, wait_for=[gate])\none.flush()\n"
         "threading.Thread(target=gate.set_status, args=(0,)).start()\nevent.wait()"

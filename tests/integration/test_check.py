@@ -155,7 +155,7 @@ def test_programs_that_the_program_starts_are_checked_too(program):
     ("arguments", "message"),
     [
         ((), "name what to check: eventide check script.py"),
-        (("nothing.py",), "there is no file nothing.py; to check a module, write: eventide check -m nothing.py"),
+        (("nothing.py",), "there is no file nothing.py; give the path of one"),
         (("notes.txt",), "no trace format starts with b'notes'"),
         (("notes.txt", "x"), "notes.txt is no Python script, so it takes no arguments; got x"),
         (("--suppress", "no.toml", "overlap.py"), "suppressions cannot be read from no.toml"),

@@ -52,6 +52,12 @@ def test_the_finding_names_kernels_queues_and_the_lines_of_the_program(tmp_path)
     assert f"(above program.py:{lines.index(RACES['kernels'].splitlines()[1]) + 1})" in text
 
 
+def test_a_second_finish_is_still_too_much_although_the_queue_is_left(tmp_path):
+    body = "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, b, np.float32(3))\n"
+    done, kinds = check(tmp_path, body + "    queue.finish()\n    queue.finish()")
+    assert kinds == ["redundant-sync"], done.stdout
+
+
 def test_what_hangs_on_a_user_event_is_not_judged(tmp_path):
     body = (
         "gate = cl.UserEvent(context)\nevent = fill(one, (1024,), None, a, np.float32(3))\n"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fnmatch import fnmatch
 
 import numpy as np
 import pytest
@@ -186,24 +187,46 @@ def test_less_than_nothing():
     result.stdout.fnmatch_lines(["max_idle_pct: no work ran for 0.0 % of the time, -1 % are allowed"])
 
 
-def test_marks_that_say_nothing_are_told(run):
-    result = run("""
-@pytest.mark.eventide_budget
-def test_no_limit():
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("eventide_budget", "the marker eventide_budget needs one of max_syncs=, max_peak_bytes=, max_idle_pct="),
+        ("eventide_budget(max_sync=3)", "the marker eventide_budget takes max_syncs=, *; got max_sync="),
+        ("eventide_budget(3)", "the marker eventide_budget takes max_syncs=, *; got 3"),
+        ("eventide_budget(max_syncs='3')", "a budget is a number, not str; give max_syncs one"),
+        ("eventide_no_findings(leak=True)", "the marker eventide_no_findings takes predict=, *; got leak="),
+        ("eventide_no_findings(suppress='none.toml')", "*none.toml*"),
+    ],
+)
+def test_a_marker_used_wrongly_is_one_line_before_any_test_runs(run, mark, words):
+    result = run(f"""
+def test_right():
     pass
 
-@pytest.mark.eventide_budget(max_sync=3)
-def test_another_name():
-    pass
-
-@pytest.mark.eventide_budget(max_syncs="3")
-def test_another_type():
+@pytest.mark.{mark}
+def test_wrong():
     pass
 """)
-    result.assert_outcomes(failed=3)
-    result.stdout.fnmatch_lines(["*eventide_budget needs one of max_syncs, max_peak_bytes, max_idle_pct"])
-    result.stdout.fnmatch_lines(["*eventide_budget takes max_syncs=, max_peak_bytes=, max_idle_pct=; got max_sync="])
-    result.stdout.fnmatch_lines(["*a budget is a number, not str"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line]
+    assert fnmatch(line, f"ERROR: test_*.py::test_wrong: {words}")
+    result.stdout.no_fnmatch_line("*Error*")
+    assert not result.parseoutcomes().get("passed")
+
+
+def test_a_marker_added_while_tests_run_fails_its_test_in_one_line(run):
+    result = run("""
+@pytest.fixture
+def late(request):
+    request.node.add_marker(pytest.mark.eventide_budget(max_sync=3))
+
+def test_wrong(late):
+    pass
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["the marker eventide_budget takes max_syncs=, *; got max_sync="])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 
 
 def test_a_gap_between_works_is_idle_time():

@@ -81,6 +81,67 @@ def test_a_dump_that_cannot_be_written_is_said_and_the_recording_goes_on(tmp_pat
     assert et.open_trace(tmp_path / "t.eventide").spans.column("name").to_pylist() == ["stuck"]
 
 
+# The pipe of stderr is full before the hang, and nobody reads it.
+UNREAD = """
+import os, sys, time
+import eventide as et
+recorder = et.Recorder("t.eventide", hang_seconds=0.05).start()
+read, write = os.pipe()
+os.set_blocking(write, False)
+try:
+    while True:
+        os.write(write, bytes(4096))
+except BlockingIOError:
+    os.set_blocking(write, True)
+os.dup2(write, 2)
+while not os.path.exists("t-dump-1.eventide"):
+    time.sleep(0.01)
+recorder.close()
+print("ended")
+"""
+
+
+def test_a_stderr_that_nobody_reads_does_not_keep_the_recording_from_ending(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", UNREAD]
+    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert done.stdout == "ended\n"
+
+
+# No file of this process may grow beyond what fits the recording of little: the copy of much is as on a full disk.
+FULL = """
+import os, resource, signal, sys, time
+import eventide as et
+et.Recorder("t.eventide", ring=True, dump_on=signal.SIGUSR2).start()
+for number in range(200_000):
+    et.counter("n", number)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+os.kill(os.getpid(), signal.SIGUSR2)
+print("asked", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_dump_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", FULL], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert "could not be copied to" in said(process)
+            assert [path.name for path in tmp_path.iterdir()] == ["t.eventide"]
+        finally:
+            process.kill()
+    assert et.open_trace(tmp_path / "t.eventide").counters.num_rows > 0
+
+
+def test_a_recording_is_not_dumped_onto_itself(tmp_path: Path) -> None:
+    file = tmp_path / "t.eventide"
+    with et.Recorder(file) as recorder:
+        et.instant("before")
+        with pytest.raises(et.UsageValueError, match=r"cannot take its place; name another file"):
+            recorder.dump(file)
+        et.instant("after")
+    assert recorder.trace.instants.column("name").to_pylist() == ["before", "after"]
+
+
 def test_the_signal_is_the_programs_again_when_the_recording_ends(tmp_path: Path) -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR2, lambda number, _: heard.append(number))
@@ -107,5 +168,7 @@ def test_what_cannot_be_is_said_at_once(tmp_path: Path) -> None:
         et.Recorder(file, hang_seconds="1")  # type: ignore[arg-type]
     with pytest.raises(et.UsageValueError, match=r"signal 9 cannot be heard: .*; choose another for dump_on"):
         et.Recorder(file, dump_on=signal.SIGKILL).start()
+    with pytest.raises(et.UsageValueError, match=r"signal 11 cannot be heard: it says that the program went wrong"):
+        et.Recorder(file, dump_on=signal.SIGSEGV).start()
     with et.Recorder(file), pytest.raises(et.UsageError, match="belong to the recording that runs already"):
         et.Recorder(tmp_path / "u.eventide", hang_seconds=1).start()

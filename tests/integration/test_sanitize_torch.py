@@ -22,14 +22,6 @@ def norm(x):
     return float(x.norm())
 
 
-@pytest.fixture
-def streams():
-    pair = [et.Stream("cpu", name=name) for name in ("one", "two")]
-    yield pair
-    for stream in pair:
-        stream.close(TIMEOUT)
-
-
 def test_a_race_on_overlapping_slices_is_found_and_the_advice_removes_it(streams):
     one, two = streams
     x = torch.ones(100)

@@ -11,14 +11,6 @@ pytestmark = pytest.mark.heavy
 torch = pytest.importorskip("torch")
 
 
-@pytest.fixture
-def streams():
-    pair = [et.Stream("cpu", name=name) for name in ("one", "two")]
-    yield pair
-    for stream in pair:
-        stream.close(TIMEOUT)
-
-
 def scale(x):
     x.mul_(2)
 

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from io import StringIO
+
+from rich.console import Console
+
 from eventide.analysis import compiles, memory, syncs
+from eventide.report import render_memory
 from eventide.store import Trace
 from tests.trace_builder import Builder
 
@@ -30,6 +35,40 @@ def test_an_address_that_is_used_again_is_another_block():
         b.operation("memory_deallocation", at + 5, device="cpu:0", handle=1)
     (found,) = memory(b.trace()).devices
     assert (found.peak, found.end, found.allocations, found.frees) == (5, 0, 2, 2)
+
+
+def words_of(trace: Trace) -> str:
+    file = StringIO()
+    Console(file=file, width=100, color_system=None).print(render_memory(memory(trace)))
+    return file.getvalue()
+
+
+def test_the_axis_holds_what_was_allocated_before_the_first_span_and_counts_from_that_span():
+    b = Builder()
+    b.operation("memory_allocation", 100, device="cpu:0", handle=1, bytes=5)
+    b.operation("memory_deallocation", 900, device="cpu:0", handle=1)
+    b.span(b.thread(5), "forward", 300, 700)
+    found = memory(b.trace())
+    assert (found.start, found.wall, found.origin) == (100, 800, 300)
+    assert words_of(b.trace()).startswith("cpu:0 (allocations): peak 5 B 200 ns before the first span, 0 B at the end;")
+
+
+def test_without_spans_the_axis_begins_with_the_first_allocation():
+    b = Builder()
+    for at in (10_000, 20_000):
+        b.operation("memory_allocation", at, device="cpu:0", handle=at, bytes=5)
+    found = memory(b.trace())
+    assert (found.start, found.wall, found.origin) == (10_000, 10_000, 10_000)
+    assert words_of(b.trace()).startswith("cpu:0 (allocations): peak 10 B at 10.0 us, 10 B at the end;")
+
+
+def test_what_was_held_before_the_first_free_is_all_that_was_held():
+    b = Builder()
+    for at in (1, 2):
+        b.operation("memory_deallocation", at, device="cpu:0", handle=at, bytes=5)
+    (found,) = memory(b.trace()).devices
+    assert (found.peak, found.peak_time) == (10, 1)
+    assert [(one.name, one.count, one.bytes) for one in found.holders] == [("before the recording", 2, 10)]
 
 
 def test_counters_give_a_curve_without_holders():

@@ -98,3 +98,47 @@ def test_a_table_fits_the_terminal_and_says_what_it_left_out():
     assert len(lines) == 5
     assert max(map(len, lines)) <= 60
     assert lines[-1] == "3 of 9 rows; --most 9 prints all"
+
+
+def test_columns_of_one_name_are_told_apart_as_duckdb_would(path, capsys):
+    query = "select 1 as a, 2 as a, 3 as A, 4 as a_1"
+    names = list(small_trace().sql(f"select * from ({query})").columns)
+    assert names == ["a", "a_1", "A_2", "a_1_1"]
+    assert main(["trace", "sql", str(path), query]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == names
+    assert main(["trace", "sql", str(path), query, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [dict(zip(names, (1, 2, 3, 4), strict=True))]
+
+
+def test_json_has_a_word_for_what_json_has_none_for(path, capsys):
+    query = "select 'nan'::double as n, ['-inf'::double] as l, map{date '2026-01-02': 1.5::decimal(4, 2)} as m"
+    assert main(["trace", "sql", str(path), query, "--json"]) == 0
+    out = capsys.readouterr().out
+    assert json.loads(out, parse_constant=pytest.fail) == [{"n": "nan", "l": ["-inf"], "m": {"2026-01-02": "1.50"}}]
+
+
+def shown(names, rows, width):
+    file = StringIO()
+    _trace_files.show_rows(names, rows, 50, Console(file=file, width=width, color_system=None))
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_texts_give_way_in_a_narrow_terminal_and_numbers_do_not():
+    names, rows = ["id", "what it is", "time"], [(1, "a long name of some work", 1_234_567), (2, "short", None)]
+    assert shown(names, rows, 30) == [
+        "id  what it is            time",
+        " 1  a long name of…  1,234,567",
+        " 2  short                    -",
+    ]
+
+
+def test_where_a_table_has_no_room_each_row_is_a_block_that_leaves_nothing_out():
+    names, rows = ["id", "name", "start", "end"], [(1, "a name of 24 letters yes", 10**12, 2 * 10**12)] * 2
+    block = [
+        "  id     1",
+        "  name   a name of 24 letters",
+        "         yes",
+        "  start  1,000,000,000,000",
+        "  end    2,000,000,000,000",
+    ]
+    assert shown(names, rows, 30) == ["row 1", *block, "row 2", *block]

@@ -133,6 +133,23 @@ def finished(queue: Any) -> None:
         known.finished()
 
 
+def leaving(original: Call) -> Call:
+    """CommandQueue.__exit__, which finishes the queue and lets go of it."""
+
+    @guarded
+    def begin(queue: Any) -> None:
+        known = queue_of(queue) if _feed.listening() else None
+        if known is not None:
+            known.goes()
+
+    @functools.wraps(original, ())
+    def call(self: Any, *args: Any) -> Any:
+        begin(self)
+        return original(self, *args)
+
+    return call
+
+
 def of_events(events: Any) -> list[Sync]:
     """wait_for_events()"""
     found = [known_event(event) for event in events]

@@ -37,6 +37,7 @@ class Queue:
         self.in_order = not properties & int(flags.OUT_OF_ORDER_EXEC_MODE_ENABLE)
         self.timed = bool(properties & int(flags.PROFILING_ENABLE))
         self.clear = self.in_order  # all that its commands wait for is known
+        self._goes = False
         self.device = device_name(queue.device)
         self.device_key = int(queue.device.int_ptr)
         words = "" if self.in_order else " out of order"
@@ -57,6 +58,12 @@ class Queue:
     def finished(self) -> None:
         """Nothing is in it any more."""
         self.clear = self.in_order
+
+    def goes(self) -> None:
+        """Nobody enqueues any more. To finish it now is to clean up, not to wait for what is known to be over."""
+        if not self._goes:
+            self._goes = True
+            self.stream.delete()
 
 
 class Known:
@@ -128,7 +135,7 @@ class _Gone:
         try:
             if _queues.get(self.key) is self.queue:
                 del _queues[self.key]
-            self.queue.stream.delete()
+            self.queue.goes()
         except Exception:  # noqa: BLE001, S110 - as above
             pass
 

@@ -82,6 +82,7 @@ def _patch(cl: Any, native: Any, profiling: bool) -> None:
     for module in (native, cl):
         _put(module, "wait_for_events", calls.waiting(vars(module)["wait_for_events"], calls.of_events))
     _put(native.CommandQueue, "finish", calls.waiting(native.CommandQueue.finish, calls.of_queue, calls.finished))
+    _put(native.CommandQueue, "__exit__", calls.leaving(native.CommandQueue.__exit__))
     _put(native.Event, "wait", calls.waiting(native.Event.wait, calls.of_event))
     if "wait" in vars(native.NannyEvent):
         _put(native.NannyEvent, "wait", calls.waiting(native.NannyEvent.wait, calls.of_event))

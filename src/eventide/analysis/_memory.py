@@ -47,18 +47,21 @@ class DeviceMemory:
 class Memory:
     """`devices` is empty where the trace has no allocations and no memory counters."""
 
-    start: int
+    start: int  # with `wall` it holds every span and every curve: memory may be allocated before the first span
     wall: int
+    origin: int  # the start of the first span, from which the other answers count
     devices: tuple[DeviceMemory, ...]
 
 
 def memory(trace: Trace | View) -> Memory:
     """Curves from allocations where the trace has them, else from the source's counters."""
     view = view_of(trace)
-    start, end = view.window
     blocks = blocks_of(view)
-    found = [_device(view, blocks, number) for number in np.unique(blocks.device).tolist()]
-    return Memory(start, end - start, tuple(found or _counters(view)))
+    found = [_device(view, blocks, number) for number in np.unique(blocks.device).tolist()] or _counters(view)
+    known = [view.window] if view.count else []
+    known += [(int(one.times.min()), int(one.times.max())) for one in found if len(one.times)]
+    start, end = min((first for first, _ in known), default=0), max((last for _, last in known), default=0)
+    return Memory(start, end - start, view.window[0] if view.count else start, tuple(found))
 
 
 def _device(view: View, blocks: Blocks, number: int) -> DeviceMemory:
@@ -71,9 +74,11 @@ def _device(view: View, blocks: Blocks, number: int) -> DeviceMemory:
     # At one time frees come first: a block that is handed on was never held twice.
     order = np.lexsort((change > 0, time))
     time, level = time[order], before + np.cumsum(change[order])
-    at = int(level.argmax()) if len(level) else 0
-    peak, peak_time = (int(level[at]), int(time[at])) if len(level) and level[at] >= before else (before, int(time[0]))
-    held = np.flatnonzero(mine)[(begin <= peak_time) & (stop > peak_time)]
+    at = int(level.argmax())
+    peak, peak_time, there = int(level[at]), int(time[at]), (begin <= time[at]) & (stop > time[at])
+    if peak < before:  # the most was held before the first free
+        peak, peak_time, there = before, int(time[0]), ~born
+    held = np.flatnonzero(mine)[there]
     return DeviceMemory(
         blocks.devices[number],
         "allocations",
@@ -81,7 +86,7 @@ def _device(view: View, blocks: Blocks, number: int) -> DeviceMemory:
         int(died.sum()),
         peak,
         peak_time,
-        int(level[-1]) if len(level) else before,
+        int(level[-1]),
         before,
         _holders(view, blocks, held),
         time,

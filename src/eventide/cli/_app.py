@@ -1,10 +1,12 @@
 """The application that commands attach themselves to, each from a file of its own (`_command_*.py`)."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import eventide as et
+from eventide.errors import UsageValueError
 
 app = typer.Typer(
     add_completion=False,
@@ -15,6 +17,16 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 trace_app = typer.Typer(help="Look at, convert and repair trace files.", no_args_is_help=True)
 app.add_typer(trace_app, name="trace")
+
+
+def check_script(script: str, command: str) -> None:
+    """Nobody can run a file that is not there; a name that may be a module's is worth a hint."""
+    if Path(script).exists():
+        return
+    parts = script.split(".")
+    module = all(part.isidentifier() for part in parts) and parts[-1] not in {"py", "eventide", "json", "pftrace"}
+    hint = f"; to {command} a module, write: eventide {command} -m {script}" if module else "; give the path of one"
+    raise UsageValueError(f"there is no file {script}{hint}")
 
 
 @app.callback(invoke_without_command=True)

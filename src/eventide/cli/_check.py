@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eventide.cli import _output
 from eventide.cli._launch import watched_environment
 from eventide.errors import UsageValueError
 from eventide.sanitizer import Coverage, Finding, Findings, Suppression, finding_from_json, judge
@@ -101,7 +102,7 @@ def _program_in(path: Path) -> dict[str, Any] | None:
 
 def _run(command: list[str], environment: dict[str, str], quiet_stdout: bool) -> tuple[int, int]:
     """The exit code and the process id. Ctrl-C goes to the program, which is in our process group."""
-    sys.stdout.flush()
+    _output.flush()
     with subprocess.Popen(command, env=environment, stdout=2 if quiet_stdout else None) as process:  # noqa: S603 - what the user named
         while True:
             try:
@@ -136,6 +137,6 @@ def script_command(target: Sequence[str], module: str) -> list[str]:
     """The arguments of the interpreter."""
     if module:
         return ["-m", module, *target]
-    if not target:
+    if not any(target[:1]):
         raise UsageValueError("name what to check: eventide check script.py, eventide check -m module, or a trace")
     return list(target)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eventide.cli import _output
-from eventide.cli._app import Json, app
+from eventide.cli._app import Json, app, check_script
 from eventide.errors import UsageValueError
 
 
@@ -39,10 +39,8 @@ def check(  # noqa: PLR0917 - typer makes options of them
 
     command = _check.script_command(target or [], module)
     options = _check.Options(predict, leaks, as_json, load_suppressions(suppress))
-    if not module and not Path(command[0]).exists():
-        raise UsageValueError(
-            f"there is no file {command[0]}; to check a module, write: eventide check -m {command[0]}"
-        )
+    if not module:
+        check_script(command[0], "check")
     if module or (Path(command[0]).is_file() and Path(command[0]).suffix in {".py", ".pyw", ""}):
         checked = _check.check_script(command, options)
     elif len(command) > 1:

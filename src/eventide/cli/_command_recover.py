@@ -24,7 +24,8 @@ def recover(
     try:
         recover_trace(trace)
     except OSError as error:
-        raise UsageValueError(f"cannot recover {str(trace)!r}: {error.strerror}") from error
+        remedy = "give the .eventide file of the process that was killed"
+        raise UsageValueError(f"cannot recover {str(trace)!r}: {error.strerror}; {remedy}") from error
     opened = et.open_trace(trace)
     account, warnings = opened.metadata["account"], opened.metadata["warnings"]
     if as_json:

@@ -40,7 +40,7 @@ def sql(trace: TraceIn, query: Query, most: Most = 50, as_json: Json = False) ->
     with _output.progress(2) as step:
         names, rows = _trace_files.ask(trace, query, step)
     if as_json:
-        _output.print_json([dict(zip(names, row, strict=True)) for row in rows])
+        _output.print_json(_trace_files.as_objects(names, rows))
     else:
         _trace_files.show_rows(names, rows, most, _output.stdout())
     return 0

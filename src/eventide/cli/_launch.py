@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from eventide import profiler
+from eventide.cli import _output
 
 _SITE = Path(profiler.__file__).parent / "_site"
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -35,6 +36,8 @@ class Settings:
     sample_ms: float = 10.0  # 0: no sampled stacks
     start_on: str = ""  # the name of a signal; empty: from the start
     seconds: float = 0.0  # 0: to the end
+    dump_on: str = ""  # the name of a signal that makes a copy of what is recorded so far
+    hang_seconds: float | None = None  # so does nothing being recorded for so long
     schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
     torch: tuple[str, ...] = ("ops",)  # what is heard of it, see profiler._torch_run.CHOICES; empty: nothing
     torch_seconds: float = 20.0  # of its own profiler; 0: to the end
@@ -67,7 +70,9 @@ def launch(command: Sequence[str], settings: Settings) -> Ended:
     """Run `python COMMAND...` to its end."""
     environment = watched_environment()
     environment["EVENTIDE_RUN"] = json.dumps(asdict(settings))
-    with _blocked(_HANDED_ON | {signal.SIGCHLD}) as mask:
+    asked_for = {signal.Signals[name] for name in (settings.start_on, settings.dump_on) if name}
+    handed_on = _HANDED_ON | asked_for
+    with _blocked(handed_on | {signal.SIGCHLD}) as mask:
         began, start = time.time(), time.monotonic()
         child = os.posix_spawn(
             sys.executable,
@@ -76,7 +81,7 @@ def launch(command: Sequence[str], settings: Settings) -> Ended:
             setsigmask=mask,
             setsigdef=[one for one in _RESTORED if signal.getsignal(one) == signal.SIG_IGN],
         )
-        code, peak = _wait(child)
+        code, peak = _wait(child, handed_on)
     return Ended(began, time.monotonic() - start, code, peak)
 
 
@@ -84,8 +89,7 @@ def die_like(ended: Ended) -> int:
     """The exit code, or the same death: whoever waits for us must see what the program would have shown."""
     if ended.code >= 0:
         return ended.code
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _output.flush()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program's core is worth keeping, ours is not
     if -ended.code not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(-ended.code, signal.SIG_DFL)
@@ -102,13 +106,13 @@ def _blocked(signals: set[signal.Signals]) -> Iterator[set[int]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _wait(child: int) -> tuple[int, int]:
+def _wait(child: int, handed_on: set[signal.Signals]) -> tuple[int, int]:
     """Hand signals on until the child ends. A terminal sends its signals to both: those it has already."""
     while True:
         done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024
-        came = signal.sigwaitinfo(_HANDED_ON | {signal.SIGCHLD})
+        came = signal.sigwaitinfo(handed_on | {signal.SIGCHLD})
         if came.si_signo != signal.SIGCHLD and came.si_pid:
             try:
                 os.kill(child, came.si_signo)

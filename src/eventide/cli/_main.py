@@ -1,12 +1,16 @@
 """The command line: every command, and what their errors and results become.
 
-Exit codes: 0 fine, 1 findings, 2 misuse or an error. 130 is Ctrl-C, as in a shell.
+Exit codes: 0 fine, 1 findings, 2 misuse or an error. As in a shell, 130 is Ctrl-C and 141 that nobody reads the output
+any more.
 """
 
 import errno
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
 import typer
@@ -23,6 +27,7 @@ from eventide.cli import (
     _command_report,
     _command_run,
     _command_trace_files,
+    _output,
 )
 from eventide.cli._app import app
 from eventide.errors import EventideError
@@ -50,12 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (sys.argv when none is given) and return the exit code."""
     try:
         code = app(args=arguments, prog_name="eventide", standalone_mode=False)
+        _output.flush()  # now: what goes wrong later would be told by Python, with a code of its own
     except _CommandLineError as error:
         return _fail(_describe(error))
     except typer.Abort:
         return _fail("interrupted", 130)
     except EventideError as error:
         return _fail(str(error))
+    except (BrokenPipeError, SystemExit) as error:  # the second is what rich and typer make of the first
+        return _unread(error)
     except Exception as error:  # noqa: BLE001 - the last line of defence: say whose fault it is
         if isinstance(error, OSError) and error.errno in _FULL:
             return _fail(f"cannot write the output: {error.strerror}; make room, or write elsewhere")
@@ -72,6 +80,15 @@ def _describe(error: Exception) -> str:
     return f"{message.rstrip('.') or 'name one of its commands'} (see '{command} --help')"
 
 
+def _unread(error: BaseException) -> int:
+    """Nobody reads stdout any more; nothing is left to be said, also not when Python flushes it at the end."""
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+        raise error
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
+
+
 def _fail(message: str, code: int = 2) -> int:
-    print(f"eventide: {' '.join(message.split())}", file=sys.stderr)
+    _output.say(f"eventide: {' '.join(message.split())}")
     return code

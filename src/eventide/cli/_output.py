@@ -3,8 +3,9 @@
 import dataclasses
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def stderr() -> Console:
     console = Console(stderr=True, **_PLAIN)
     wide = console.is_terminal or "COLUMNS" in os.environ
     return console if wide else Console(stderr=True, width=100, **_PLAIN)
+
+
+def flush() -> None:
+    """Write what was printed; a program may have been started without a stdout."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def say(line: str) -> None:
+    """A line on stderr, if there is one and it takes it: there is nowhere else to say that it does not."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            print(line, file=sys.stderr)
 
 
 @contextmanager
@@ -54,7 +68,7 @@ def write_text(text: RenderableType, path: Path | None = None) -> None:
             with path.open("w", encoding="utf-8") as file:
                 Console(file=file, width=100, color_system=None, **_PLAIN).print(text)
         except OSError as error:
-            raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
+            raise UsageValueError(f"{path} cannot be written: {error.strerror}; name another file") from error
         return
     console = stdout()
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -74,7 +88,7 @@ def write_json(result: Any, path: Path) -> None:
         part.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
         part.replace(path)
     except OSError as error:
-        raise UsageValueError(f"{path} cannot be written: {error.strerror}") from error
+        raise UsageValueError(f"{path} cannot be written: {error.strerror}; name another file") from error
 
 
 def _plain(value: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
-import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
     from eventide.report import RunSummary
 
 
+# A program never hears of the first two, and goes nowhere when it has heard of one of the others.
+_UNHEARD = {"SIGKILL", "SIGSTOP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+
+
 @dataclass(frozen=True)
 class _Result:
     """What --json prints."""
 
     ended: Ended
     files: list[str]
+    dumps: list[str]
     summary: RunSummary | None
     problem: str = ""
 
@@ -37,22 +43,44 @@ def recording_path(output: Path) -> Path:
     if not output.absolute().parent.is_dir():
         raise UsageValueError(f"there is no directory {output.parent} to write {output.name} to; make it first")
     path = output.absolute()
-    if path.suffix == ".eventide":
-        return path
-    writer_of(path)  # before the program runs, perhaps for hours
-    return path.with_name(path.name + ".eventide")
+    if path.suffix != ".eventide":
+        try:
+            writer_of(path)  # before the program runs, perhaps for hours
+        except UsageValueError as error:
+            raise UsageValueError(f"{error}, or .eventide (as recorded)") from error
+        path = path.with_name(path.name + ".eventide")
+    _try_to_write(path)
+    return path
 
 
-def signal_name(given: str) -> str:
+def _try_to_write(path: Path) -> None:
+    """Also before the program runs. What is there stays as it is."""
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageValueError(f"cannot write {path}: {error.strerror}; name another file with --output") from error
+
+
+def signal_name(option: str, given: str) -> str:
     """SIGUSR1 for "SIGUSR1", "usr1" and "10"."""
     if not given:
         return ""
     name = given.upper() if given.upper().startswith("SIG") else f"SIG{given.upper()}"
     numbers = {str(int(one)): one.name for one in signal.Signals}
     found = numbers.get(given, name)
-    if found not in signal.Signals.__members__ or found in {"SIGKILL", "SIGSTOP"}:
-        raise UsageValueError(f"--start-on {given} is no signal that a program can hear; SIGUSR1 is one")
+    if found not in signal.Signals.__members__ or found in _UNHEARD:
+        raise UsageValueError(f"{option} {given} is no signal that a program can hear; SIGUSR1 is one")
     return found
+
+
+def check_signals(settings: Settings) -> None:
+    """One signal cannot ask for both."""
+    if settings.start_on and settings.start_on == settings.dump_on:
+        raise UsageValueError(f"--start-on and --dump-on are both {settings.dump_on}; give one of them another signal")
 
 
 def steps(given: str) -> tuple[int, int, int, int] | None:
@@ -91,7 +119,9 @@ def finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_js
                 summary = run_summary(trace)
     except EventideError as error:
         problem = str(error)
-    _tell(_Result(ended, files, summary, problem), quiet, as_json)
+    dumps = [str(output.with_name(path.name)) for path in _beside(ended, settings, r"(-\d+)?-dump-\d+")]
+    with suppress(SystemExit):  # how rich ends when nobody reads; the exit code is the program's all the same
+        _tell(_Result(ended, files, dumps, summary, problem), quiet, as_json)
 
 
 def _opened(raw: Path) -> et.Trace:
@@ -107,13 +137,19 @@ def _opened(raw: Path) -> et.Trace:
 
 def _recordings(ended: Ended, settings: Settings) -> list[Path]:
     """The file, or a file for each cycle of a schedule: t.eventide, t-2.eventide and so on."""
-    first = Path(settings.path)
-    more = sorted(first.parent.glob(f"{first.stem}-*.eventide"), key=lambda path: path.stat().st_mtime)
-    cycles = [path for path in more if settings.schedule and path.stat().st_mtime >= ended.began]
-    found = [path for path in (first, *cycles) if path.exists() and path.stat().st_mtime >= ended.began]
+    found = _beside(ended, settings, r"(-\d+)?" if settings.schedule else "")
     if not found:
         raise UsageValueError(_nothing(settings))
     return found
+
+
+def _beside(ended: Ended, settings: Settings, more: str) -> list[Path]:
+    """What this run has written under the recording's name with `more`, a pattern, behind it; in order of time."""
+    first = Path(settings.path)
+    wanted = re.compile(f"{re.escape(first.stem)}{more}\\.eventide")
+    found = [path for path in first.parent.iterdir() if wanted.fullmatch(path.name)]
+    timed = sorted((path.stat().st_mtime, len(path.name), path) for path in found)
+    return [path for time, _, path in timed if time >= ended.began]
 
 
 def _saved(trace: et.Trace, raw: Path, settings: Settings, output: Path) -> str:
@@ -132,17 +168,20 @@ def _nothing(settings: Settings) -> str:
         return "nothing was recorded: the steps never came that far; they are told by torch's optimizers"
     if settings.start_on:
         return f"nothing was recorded: {settings.start_on} never came"
-    return "nothing was recorded: the program ended before it began, or runs Python with -I, -E or -S"
+    return (
+        "nothing was recorded: unless a line above says why, the program ended before it began, "
+        "or runs Python with -I, -E or -S"
+    )
 
 
 def _tell(result: _Result, quiet: bool, as_json: bool) -> None:
     if as_json:
         from eventide.report import plain
 
-        print(json.dumps(plain(result), indent=2), file=sys.stderr)
+        _output.say(json.dumps(plain(result), indent=2))
         return
     if result.problem:
-        print(f"eventide: {result.problem}", file=sys.stderr)
+        _output.say(f"eventide: {result.problem}")
     if not quiet and result.summary is not None:
         from eventide.report import show_run
 
@@ -151,5 +190,6 @@ def _tell(result: _Result, quiet: bool, as_json: bool) -> None:
             result.summary,
             f"{ended.seconds:.2f} s, {ended.describe()}, {ended.peak_bytes / 2**20:,.0f} MiB at the peak",
             result.files,
+            result.dumps,
             _output.stderr(),
         )

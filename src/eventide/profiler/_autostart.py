@@ -31,7 +31,14 @@ class Recording:
                 return
             from eventide.store._recorder import Recorder
 
-            self._recorder = Recorder(self._settings["path"], ring=self._settings["ring"], stacks=True)
+            settings = self._settings
+            self._recorder = Recorder(
+                settings["path"],
+                ring=settings["ring"],
+                stacks=True,
+                dump_on=getattr(signal, settings["dump_on"]) if settings["dump_on"] else None,
+                hang_seconds=settings["hang_seconds"],
+            )
             self._recorder.start()
             atexit.unregister(self._recorder.close)  # ours comes later: see start()
         self._hear_torch()
@@ -147,10 +154,17 @@ def start(settings: str) -> None:
     atexit.register(recording.stop)
     atexit.register(_process._at_exit)  # noqa: SLF001
     _install_adapters()
+    if options["dump_on"]:
+        signal.signal(getattr(signal, options["dump_on"]), _nothing_to_dump)
     if options["start_on"] and isinstance(recording, Recording):
         signal.signal(getattr(signal, options["start_on"]), recording.toggle)
     else:
         recording.start()
+
+
+def _nothing_to_dump(number: int, _: object) -> None:
+    """What the signal does while nothing is recorded; left to the system, it would end the program."""
+    sys.stderr.write(f"eventide: {signal.Signals(number).name} came, but nothing is being recorded now\n")
 
 
 def _install_adapters() -> None:

@@ -124,8 +124,9 @@ def render_memory(result: Memory, most: int = 10) -> RenderableType:
             ]
             for holder in device.holders[:most]
         ]
-        at = f.time(device.peak_time - result.start)
-        head = f"{device.device} ({device.source}): peak {f.size(device.peak)} at {at}, {f.size(device.end)} at the end"
+        at = device.peak_time - result.origin
+        when = f"at {f.time(at)}" if at >= 0 else f"{f.time(-at)} before the first span"
+        head = f"{device.device} ({device.source}): peak {f.size(device.peak)} {when}, {f.size(device.end)} at the end"
         if device.allocations:
             head += f"; {f.count(device.allocations, 'allocation')}, {f.count(device.frees, 'free')}"
         parts.append(Text(head))

@@ -40,7 +40,7 @@ def run_summary(trace: Trace) -> RunSummary:
     return RunSummary(summary(view), samples(trace), compiles(view), memory(view), account, torch, warnings)
 
 
-def show_run(run: RunSummary, ended: str, files: Sequence[str], console: Console) -> None:
+def show_run(run: RunSummary, ended: str, files: Sequence[str], dumps: Sequence[str], console: Console) -> None:
     """Print the screen."""
     console.print(f"eventide: {ended}", highlight=False)
     for table in (_spans(run.summary), _functions(run.samples), _streams(run.summary)):
@@ -48,10 +48,10 @@ def show_run(run: RunSummary, ended: str, files: Sequence[str], console: Console
             console.print(table)
     for line in (*_lines(run), *_account(run.account), *_warnings(run.warnings)):
         console.print(line, highlight=False, markup=False)
-    for file in files:
+    for what, file in (*(("written", file) for file in files), *(("dumped", file) for file in dumps)):
         written = Path(file)
         size = f" ({fmt.size(written.stat().st_size)})" if written.is_file() else ""
-        console.print(f"written: {file}{size}; look closer with: eventide report {file}", highlight=False, markup=False)
+        console.print(f"{what}: {file}{size}; look closer with: eventide report {file}", highlight=False, markup=False)
 
 
 def _spans(found: Summary) -> Fitted:

@@ -37,16 +37,21 @@ class Fitted:
             max([len(head), *(len(row[index]) for row in self.rows if index < len(row))])
             for index, head in enumerate(self.heads)
         ]
-        over = sum(needed) + _GAP * (len(needed) - 1) - room
-        while over > 0:
-            widest = max(range(self.texts), key=lambda index: needed[index])
-            if needed[widest] <= _LEAST:
-                break
-            others = [needed[index] for index in range(self.texts) if index != widest]
-            step = min(over, max(needed[widest] - max([_LEAST, *others]), 1))
-            needed[widest] -= step
-            over -= step
-        return needed
+        return fit(needed, range(self.texts), room - _GAP * (len(needed) - 1))
+
+
+def fit(needed: Sequence[int], texts: Sequence[int], room: int) -> list[int]:
+    """These widths, with what is too much taken from the texts, from the widest first; they may not fit even so."""
+    widths, over = list(needed), sum(needed) - room
+    while over > 0 and texts:
+        widest = max(texts, key=lambda index: widths[index])
+        if widths[widest] <= _LEAST:
+            break
+        others = [widths[index] for index in texts if index != widest]
+        step = min(over, max(widths[widest] - max([_LEAST, *others]), 1))
+        widths[widest] -= step
+        over -= step
+    return widths
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> Fitted:

@@ -77,7 +77,9 @@ def find_format(file: Path) -> str:
     except OSError as error:
         raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
     if not head:
-        raise TraceFormatError("the file is empty, so nothing was ever written to it", str(file), 0)
+        raise TraceFormatError(
+            "the file is empty, so nothing was ever written to it; record or copy it again", str(file), 0
+        )
     named = _format_of_name(file.name)
     found = _format_of_content(head, named)
     if found is None:

@@ -73,7 +73,9 @@ def read(path: Path) -> Trace:
     for name in SCHEMAS:
         file = path / f"{name}.parquet"
         if not _is_parquet(file):
-            raise TraceFormatError(f"the trace's {name}.parquet is missing or damaged", str(file), 0)
+            raise TraceFormatError(
+                f"the trace's {name}.parquet is missing or damaged; copy or write it again", str(file), 0
+            )
         tables[name] = _validated(pq.read_table(file, partitioning=None))
         about = _about(file, tables[name].schema)
         metadata.update(about.get("metadata", {}))

@@ -41,7 +41,7 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
         with replacing(target) as temporary:
             import_module(f"eventide.store.{module}").write(trace, temporary)
     except OSError as error:
-        raise UsageValueError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+        raise UsageValueError(f"cannot write {str(target)!r}: {error.strerror or error}; name another file") from error
     return target
 
 

@@ -63,9 +63,10 @@ class Budget(Observer):
         self, max_syncs: int | None = None, max_peak_bytes: int | None = None, max_idle_pct: float | None = None
     ) -> list[str]:
         """A sentence for each limit that was passed."""
-        for limit in (max_syncs, max_peak_bytes, max_idle_pct):
+        limits = {"max_syncs": max_syncs, "max_peak_bytes": max_peak_bytes, "max_idle_pct": max_idle_pct}
+        for name, limit in limits.items():
             if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float)):
-                raise UsageTypeError(f"a budget is a number, not {type(limit).__name__}")
+                raise UsageTypeError(f"a budget is a number, not {type(limit).__name__}; give {name} one")
         out = []
         if max_syncs is not None and self.syncs > max_syncs:
             where = ", ".join(f"{place} ({count})" for place, count in self.places.most_common(5))
