@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,10 @@ import eventide as et
 settings.register_profile("light", deadline=None, max_examples=100)
 settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("light")
+
+# What a shell runs in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def registry_of(hook: str) -> Any:
