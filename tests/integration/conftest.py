@@ -17,3 +17,13 @@ def streams() -> Iterator[list[et.Stream]]:
     yield pair
     for stream in pair:
         stream.close(TIMEOUT)
+
+
+@pytest.fixture
+def torch_adapter() -> Iterator[None]:
+    """torch's adapter is in."""
+    from eventide.adapters.torch import install, uninstall
+
+    install()
+    yield
+    uninstall()

@@ -23,20 +23,13 @@ from eventide.adapters.torch import install, uninstall  # noqa: E402
 from eventide.profiler._torch_run import TorchRun  # noqa: E402
 
 
-@pytest.fixture
-def adapter():
-    install()
-    yield
-    uninstall()
-
-
 @pytest.fixture(params=["callbacks", "profiler"])
 def way(request) -> dict[str, bool]:
     """Operators are heard by one or the other: only the profiler knows their shapes."""
     return {"shapes": request.param == "profiler"}
 
 
-def test_operators_of_every_thread_stand_on_the_track_of_their_thread(adapter, way):
+def test_operators_of_every_thread_stand_on_the_track_of_their_thread(torch_adapter, way):
     net = torch.nn.Linear(8, 8)
     with Heard(**way) as heard:
         with et.span("mine"):
@@ -52,7 +45,7 @@ def test_operators_of_every_thread_stand_on_the_track_of_their_thread(adapter, w
     assert heard.trace.metadata["warnings"] == []
 
 
-def test_operators_lie_inside_of_the_span_around_them_on_one_clock(adapter, way):
+def test_operators_lie_inside_of_the_span_around_them_on_one_clock(torch_adapter, way):
     with Heard(**way) as heard:
         torch.ones(3)
         with et.span("around"):
@@ -65,7 +58,7 @@ def test_operators_lie_inside_of_the_span_around_them_on_one_clock(adapter, way)
     assert zeros["start"] + zeros["duration"] <= after + error
 
 
-def test_the_gradient_of_an_operator_is_tied_to_it(adapter, way):
+def test_the_gradient_of_an_operator_is_tied_to_it(torch_adapter, way):
     net = torch.nn.Linear(8, 8)
     with Heard(**way) as heard:
         net(torch.ones(2, 8)).sum().backward()
@@ -79,13 +72,13 @@ def test_the_gradient_of_an_operator_is_tied_to_it(adapter, way):
     assert ("aten::addmm", "AddmmBackward0") in tied
 
 
-def test_what_the_program_annotated_is_an_annotation(adapter, way):
+def test_what_the_program_annotated_is_an_annotation(torch_adapter, way):
     with Heard(**way) as heard, torch.profiler.record_function("theirs"):
         torch.ones(1)
     assert heard.names("annotation") == ["theirs"]
 
 
-def test_a_recording_inside_of_ours_has_its_operators(adapter, way):
+def test_a_recording_inside_of_ours_has_its_operators(torch_adapter, way):
     with Heard(**way) as heard:
         with et.Recorder() as inner:
             torch.ones(1)
@@ -95,7 +88,7 @@ def test_a_recording_inside_of_ours_has_its_operators(adapter, way):
     assert heard.names()[-1] == "aten::empty"
 
 
-def test_a_profile_of_ours_inside_of_a_session_hears_each_operator_once(adapter, way):
+def test_a_profile_of_ours_inside_of_a_session_hears_each_operator_once(torch_adapter, way):
     with Heard(**way) as heard:
         with et.profile() as prof:
             torch.neg(torch.empty(1))
@@ -106,14 +99,14 @@ def test_a_profile_of_ours_inside_of_a_session_hears_each_operator_once(adapter,
     assert heard.names()[-1] == "aten::empty"
 
 
-def test_it_is_closed_on_another_thread_than_it_was_opened_on(adapter, way):
+def test_it_is_closed_on_another_thread_than_it_was_opened_on(torch_adapter, way):
     with Heard(**way) as heard:
         torch.ones(1)
         in_thread(heard.session.close)
     assert "aten::ones" in heard.names()
 
 
-def test_a_forked_child_goes_its_own_way(adapter, way):
+def test_a_forked_child_goes_its_own_way(torch_adapter, way):
     with Heard(**way) as heard:
         torch.ones(1)
         child = os.fork()
@@ -140,7 +133,7 @@ def test_torch_is_as_it_was_after_uninstall():
     assert [getattr(torch.autograd.profiler, name) for name in profilers.NAMES] == before
 
 
-def test_operators_are_in_the_trace_before_anything_is_closed(adapter, tmp_path):
+def test_operators_are_in_the_trace_before_anything_is_closed(torch_adapter, tmp_path):
     with et.Recorder(tmp_path / "t.eventide") as recorder:
         run = TorchRun(("ops",), 0.0)
         for _ in range(5000):  # more than a chunk
@@ -151,7 +144,7 @@ def test_operators_are_in_the_trace_before_anything_is_closed(adapter, tmp_path)
     assert recorder.trace.metadata["torch"]["held"] is False
 
 
-def test_gradients_computed_at_once_on_many_threads_are_tied_to_the_operators_of_theirs(adapter):
+def test_gradients_computed_at_once_on_many_threads_are_tied_to_the_operators_of_theirs(torch_adapter):
     def train() -> None:
         net = torch.nn.Linear(8, 8)
         for _ in range(200):
@@ -175,7 +168,7 @@ def test_gradients_computed_at_once_on_many_threads_are_tied_to_the_operators_of
     assert set(tied.values()) == {200}
 
 
-def test_gradients_of_another_thread_s_operators_are_tied_to_them(adapter):
+def test_gradients_of_another_thread_s_operators_are_tied_to_them(torch_adapter):
     lost: list[Any] = []
     with Heard() as heard:
         in_thread(lambda: lost.append(torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum()))
@@ -188,13 +181,13 @@ def test_gradients_of_another_thread_s_operators_are_tied_to_them(adapter):
     assert edge["from_track"] != edge["to_track"]
 
 
-def test_an_operator_that_raises_has_a_span(adapter):
+def test_an_operator_that_raises_has_a_span(torch_adapter):
     with Heard() as heard, pytest.raises(RuntimeError):
         torch.ones(2) @ torch.ones(3)
     assert "aten::matmul" in heard.names()
 
 
-def test_a_torch_without_callbacks_is_heard_by_its_profiler(adapter, monkeypatch):
+def test_a_torch_without_callbacks_is_heard_by_its_profiler(torch_adapter, monkeypatch):
     monkeypatch.setattr(operators._state, "callbacks", None)
     monkeypatch.delattr(torch._C._profiler, "RecordScope")
     with Heard() as heard:

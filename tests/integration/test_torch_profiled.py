@@ -18,18 +18,10 @@ from tests.integration.heard import Heard, in_thread
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters.torch import install, uninstall  # noqa: E402
 from eventide.profiler._torch_run import TorchRun  # noqa: E402
 
 
-@pytest.fixture
-def adapter():
-    install()
-    yield
-    uninstall()
-
-
-def test_shapes_and_flops_come_with_the_operators_when_asked_for(adapter):
+def test_shapes_and_flops_come_with_the_operators_when_asked_for(torch_adapter):
     x = torch.ones(2, 8)
     with Heard(shapes=True, flops=True) as heard:
         x @ torch.ones(8, 4)
@@ -40,7 +32,7 @@ def test_shapes_and_flops_come_with_the_operators_when_asked_for(adapter):
     assert about["flops"] == 2 * 2 * 8 * 4
 
 
-def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(adapter):
+def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(torch_adapter):
     with Heard(shapes=True, seconds=1e6) as heard:
         torch.ones(1)
         heard.session.enough()  # what the clock does
@@ -54,7 +46,7 @@ def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(adapter):
 
 
 @pytest.mark.parametrize("what", ["shapes", "memory"])
-def test_the_limit_comes_by_itself(adapter, what):
+def test_the_limit_comes_by_itself(torch_adapter, what):
     with Heard(**{what: True}, seconds=1e-3) as heard:
         deadline = time.monotonic() + TIMEOUT
         while not heard.session.account.limit_s and time.monotonic() < deadline:
@@ -62,7 +54,7 @@ def test_the_limit_comes_by_itself(adapter, what):
     assert "heard for a time only, 0.001 s" in heard.trace.metadata["warnings"][0]
 
 
-def test_the_first_step_of_an_optimizer_begins_the_time_anew(adapter):
+def test_the_first_step_of_an_optimizer_begins_the_time_anew(torch_adapter):
     net = torch.nn.Linear(4, 4)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with et.Recorder() as recorder:
@@ -84,7 +76,7 @@ def test_kineto_prints_nothing_for_our_sake_and_the_environment_is_as_it_was():
     assert (ended.out, ended.err) == ("['aten::ones', 'aten::empty', 'aten::fill_']\n", "")
 
 
-def test_a_torch_without_these_functions_is_one_line(adapter, monkeypatch, caplog):
+def test_a_torch_without_these_functions_is_one_line(torch_adapter, monkeypatch, caplog):
     monkeypatch.delattr(torch._C._profiler, "_ExperimentalConfig")
     with et.Recorder() as recorder:
         run = TorchRun(("ops", "shapes"), 0.0)
@@ -95,7 +87,7 @@ def test_a_torch_without_these_functions_is_one_line(adapter, monkeypatch, caplo
     assert [record.message for record in caplog.records] == [line]
 
 
-def test_a_kineto_that_cannot_start_is_one_line(adapter, monkeypatch, caplog):
+def test_a_kineto_that_cannot_start_is_one_line(torch_adapter, monkeypatch, caplog):
     def refuse(*_: Any) -> None:
         raise RuntimeError("no profiler\nin this build")
 
@@ -106,7 +98,7 @@ def test_a_kineto_that_cannot_start_is_one_line(adapter, monkeypatch, caplog):
     assert [record.message for record in caplog.records] == heard.trace.metadata["warnings"]
 
 
-def test_memory_is_told_beside_the_operators(adapter):
+def test_memory_is_told_beside_the_operators(torch_adapter):
     with Heard(memory=True) as heard:
         torch.ones(1000)
         in_thread(lambda: torch.ones(5))
@@ -116,7 +108,7 @@ def test_memory_is_told_beside_the_operators(adapter):
     assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
 
 
-def test_a_recording_of_memory_is_ended_by_another_thread(adapter):
+def test_a_recording_of_memory_is_ended_by_another_thread(torch_adapter):
     with Heard(memory=True) as heard:
         torch.ones(1000)
         done = threading.Event()
@@ -133,7 +125,7 @@ def test_a_recording_of_memory_is_ended_by_another_thread(adapter):
     assert heard.trace.metadata["warnings"] == []
 
 
-def test_memory_with_shapes_comes_from_one_thread(adapter):
+def test_memory_with_shapes_comes_from_one_thread(torch_adapter):
     with Heard(memory=True, shapes=True) as heard:
         torch.ones(1000)
         in_thread(lambda: torch.zeros(5))
@@ -141,7 +133,7 @@ def test_memory_with_shapes_comes_from_one_thread(adapter):
     assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
 
 
-def test_after_the_limit_no_more_memory_is_heard_and_operators_are(adapter):
+def test_after_the_limit_no_more_memory_is_heard_and_operators_are(torch_adapter):
     with Heard(memory=True, seconds=1e6) as heard:
         torch.ones(1000)
         heard.session.enough()  # what the clock does

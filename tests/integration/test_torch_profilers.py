@@ -17,22 +17,14 @@ from tests.integration.heard import Heard
 from tests.integration.processes import ROOT
 from tests.kineto_event import events_of
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("torch_adapter")]
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
 from eventide.adapters import _torch_session  # noqa: E402
 from eventide.adapters._torch_kineto import Kineto  # noqa: E402
-from eventide.adapters.torch import install, uninstall  # noqa: E402
 
 EVENT_SYNC = ROOT.parent / "shared" / "traces" / "nvidia_event_sync.json.gz"
-
-
-@pytest.fixture(autouse=True)
-def adapter():
-    install()
-    yield
-    uninstall()
 
 
 def profiled(profile, steps: int = 1) -> Any:
