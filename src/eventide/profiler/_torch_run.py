@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
@@ -27,25 +26,28 @@ class TorchRun:
         self._parts: list[Any] = []
         self._session: Any = None
         self._since = 0
-        self._unheard: list[str] = []
         self._hook = when_imported("torch", self._open)
 
     def _open(self) -> None:
         self._since = _native.now_ns()
-        self._try("steps", self._open_steps)
-        self._try("modules", self._open_modules)
-        self._try("operators", self._open_operators)
+        parts = {"steps": self._open_steps, "modules": self._open_modules, "operators": self._open_operators}
+        failed: dict[str, Exception] = {}
+        for what, open_part in parts.items():
+            try:
+                open_part()
+            except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
+                failed[what] = error
+        if failed:
+            self._tell(list(failed), next(iter(failed.values())))
 
-    def _try(self, what: str, act: Callable[[], None]) -> None:
-        try:
-            act()
-        except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
-            version = getattr(sys.modules.get("torch"), "__version__", "?")
-            line = f"torch {version}: its {what} are not heard: {type(error).__name__}: {error}".replace("\n", " ")
-            self._unheard.append(line)
-            note({"torch_unheard": {"warnings": self._unheard}})
-            if adapter.installed():  # else it has said already that nothing is heard
-                _log.warning("%s", line)
+    def _tell(self, unheard: list[str], error: Exception) -> None:
+        """One line, whatever is missing."""
+        version = getattr(sys.modules.get("torch"), "__version__", "?")
+        what = " and ".join(filter(None, (", ".join(unheard[:-1]), unheard[-1])))
+        line = f"torch {version}: its {what} are not heard: {type(error).__name__}: {error}".replace("\n", " ")
+        note({"torch_unheard": {"warnings": [line]}})
+        if adapter.installed():  # else it has said already that nothing is heard
+            _log.warning("%s", line)
 
     def _open_steps(self) -> None:
         if self._counts:
