@@ -1,7 +1,8 @@
 // Which gradient belongs to which operator of torch: of all operators of a thread with one sequence number, the one
 // that began last before its gradient.
 //
-//   Forwards     its slots are written by the thread of the operators, and emptied by whoever computes the gradient
+//   Forwards     its slots are written by the thread of the operators, and emptied by whoever computes the gradient;
+//                a number never comes back to a slot once a greater one was there
 //   by_thread_   a table goes from nothing to one that stays
 //   sequence_at_ written once
 #pragma once
