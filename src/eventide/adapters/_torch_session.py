@@ -103,6 +103,7 @@ class Session:
             self._turn += 1
             start_new_thread(self._stop_later, (self._turn,))
 
+    @guarded
     def _stop_later(self, turn: int) -> None:
         if self._end.acquire(timeout=self._wanted.seconds):
             self._end.release()  # for the others that wait

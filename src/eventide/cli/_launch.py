@@ -39,7 +39,7 @@ class Settings:
     dump_on: str = ""  # the name of a signal that makes a copy of what is recorded so far
     hang_seconds: float | None = None  # so does nothing being recorded for so long
     schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
-    torch: tuple[str, ...] = ("ops",)  # what is heard of it, see profiler._torch_run.CHOICES; empty: nothing
+    torch: tuple[str, ...] = ("ops", "modules")  # what is heard of it, see profiler._torch_run.CHOICES; empty: nothing
     torch_seconds: float = 20.0  # of its own profiler; 0: to the end
 
 
