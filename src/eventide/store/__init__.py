@@ -8,7 +8,8 @@ _schema   the columns of a trace          _trace     Trace: the tables
 _open     the reader for a file           _save      the writer for a name
 _check    does a trace hold together      _sql       SQL over the tables
 _parquet  writes and reads Parquet
-_eventide_reader   a .eventide file, closed or killed, as a Trace; _eventide_work: work, waits and synchronizations
+_eventide_reader   a .eventide file, closed or killed, as a Trace; _eventide_work: work, waits and synchronizations, as
+                   native/core/derived_work finds them
 
 Others put what they know into the recording that runs with functions of ``eventide._native`` (and of
 ``native/core/things.hpp`` in C++), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a JSON

@@ -93,4 +93,6 @@ def _warnings(raw: dict[str, Any], account: dict[str, Any], told: dict[str, Any]
         said.append(f"{account['names_lost']} names, tracks and stacks did not fit and are missing")
     if account["damaged_chunks"]:
         said.append(f"{account['damaged_chunks']} chunks of the file are damaged and were read in part")
+    if raw["left_out"]:
+        said.append(f"{raw['left_out']:,} names of arguments were left out: the file repeats long ones too often")
     return said

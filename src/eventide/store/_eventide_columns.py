@@ -1,4 +1,4 @@
-"""Bytes of the native reader as numpy and Arrow columns."""
+"""Columns of the native reader as Arrow's: numbers that stand for names, absent numbers, texts."""
 
 from __future__ import annotations
 
@@ -11,86 +11,73 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Pair = tuple[Ints, npt.NDArray[np.uint8]]  # offsets and bytes of texts
 ABSENT = -(2**63)
 
-_WIDE = {
-    "start",
-    "end",
-    "submit",
-    "cpu",
-    "work",
-    "correlation",
-    "time",
-    "from_time",
-    "to_time",
-    "event",
-    "version",
-    "stream",
-    "finish",
-    "waited",
-    "access_offsets",
-}
-_UNSIGNED = {"handle", "bytes", "access_address", "access_bytes", "access_run", "access_stride"}
-_BYTES = {"access_write", "access_possible"}
 
-
-def arrays(columns: dict[str, Any], narrow: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Each column as a numpy array; text columns stay (offsets, bytes). `narrow`: 32 bits against the usual."""
-    out: dict[str, Any] = {}
-    for name, raw in columns.items():
-        if isinstance(raw, tuple):
-            out[name] = raw
-        elif name == "value":
-            out[name] = np.frombuffer(raw, np.float64)
-        elif name in _UNSIGNED:
-            out[name] = np.frombuffer(raw, np.uint64)
-        elif name in _BYTES:
-            out[name] = np.frombuffer(raw, np.uint8).astype(bool)
-        elif name in _WIDE and name not in narrow:
-            out[name] = np.frombuffer(raw, np.int64)
-        else:
-            out[name] = np.frombuffer(raw, np.int32).astype(np.int64)
-    return out
-
-
-def texts(pair: tuple[bytes, bytes]) -> list[str]:
+def texts(pair: Pair) -> list[str]:
     """Strings from their ends and their bytes."""
-    offsets, data = np.frombuffer(pair[0], np.int64).tolist(), pair[1]
+    offsets, data = pair[0].tolist(), pair[1].tobytes()
     return [data[a:b].decode("utf-8", "replace") for a, b in pairwise(offsets)]
 
 
-def strings(pair: tuple[bytes, bytes]) -> pa.Array:
+def strings(pair: Pair) -> pa.Array:
     """A column of strings; an empty one is null."""
-    offsets = np.frombuffer(pair[0], np.int64)
-    rows = len(offsets) - 1
-    filled = np.diff(offsets) > 0
-    valid = pa.py_buffer(np.packbits(filled, bitorder="little").tobytes())
+    rows = len(pair[0]) - 1
+    filled = np.diff(pair[0]) > 0
+    if not filled.any():
+        return pa.nulls(rows, pa.string())
+    valid = pa.py_buffer(np.packbits(filled, bitorder="little"))
     array = pa.Array.from_buffers(pa.large_string(), rows, [valid, pa.py_buffer(pair[0]), pa.py_buffer(pair[1])])
     return array.cast(pa.string()) if len(pair[1]) < 2**31 else array
 
 
-def optional(values: Ints, none: int = ABSENT) -> pa.Array:
+def optional(values: npt.NDArray[Any], none: int = ABSENT) -> pa.Array:
     """Numbers; `none` is null."""
-    return pa.array(values, mask=values == none)
+    missing = values == none
+    if missing.all():
+        return pa.nulls(len(values), pa.from_numpy_dtype(values.dtype))
+    return pa.array(values, mask=missing)
 
 
 class Names:
     """Texts by their number, from 1; 0 is none."""
 
-    def __init__(self, known: list[str], lost: bool) -> None:
-        self._known = known
+    def __init__(self, known: Pair, lost: bool) -> None:
         self._nameless = "(name not kept)" if lost else ""
+        # At 0 and behind the last: what stands for a name that is not there.
+        self._words = pa.array([self._nameless, *texts(known), self._nameless], pa.string())
 
     def __getitem__(self, number: int) -> str:
-        return self._known[number - 1] if 0 < number <= len(self._known) else self._nameless
+        return self._words[number].as_py() if 0 < number < len(self._words) else self._nameless
 
-    def column(self, numbers: Ints, *, null: bool, default: str | None = None) -> pa.Array:
+    def inside(self, numbers: Codes) -> npt.NDArray[Any]:
+        """The same numbers; those of no name are one behind the last."""
+        return np.minimum(numbers.view(np.uint32), np.uint32(len(self._words) - 1))
+
+    def strings(self, numbers: Codes) -> pa.Array:
+        """The texts themselves."""
+        return self._words.take(pa.array(self.inside(numbers)))
+
+    def codes(self, numbers: Codes) -> tuple[Codes, Codes]:
+        """The numbers that occur, in order, and for each row its place among them."""
+        inside = self.inside(numbers)
+        place = np.zeros(len(self._words), np.int32)
+        place[inside] = 1
+        used = np.flatnonzero(place).astype(np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return used, place[inside]
+
+    def column(self, numbers: Codes, *, null: bool, default: str | None = None) -> pa.Array:
         """Dictionary-encoded; of the number 0 null, or `default`, or what stands for a name that is not there."""
-        used, codes = np.unique(numbers, return_inverse=True)
-        words = [default if default is not None and number == 0 else self[int(number)] for number in used.tolist()]
-        mask = numbers == 0 if null else None
-        indices = pa.array(codes.astype(np.int32), mask=mask)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
+        if null and not numbers.any():
+            return pa.nulls(len(numbers), pa.dictionary(pa.int32(), pa.string()))
+        used, codes = self.codes(numbers)
+        words = self.strings(used)
+        if default is not None and len(used) and not used[0]:
+            words = pa.concat_arrays([pa.array([default], pa.string()), words[1:]])
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=numbers == 0 if null else None), words)
 
 
 def parsed(text: bytes) -> dict[str, Any]:

@@ -26,18 +26,20 @@ _WAITS = {
 }
 
 
-def tie(spans: dict[str, Any], names: Names, tracks: Tracks) -> tuple[dict[str, list[Any]], dict[str, int]]:
+def tie(spans: dict[str, Any], names: Names, tracks: Tracks) -> tuple[dict[str, Any], dict[str, int]]:
     """Columns of the edges, and what could not be tied. Work that was launched gets its `submit`, in place."""
-    edges, loose = Edges(), {}
-    if (spans["correlation"] != ABSENT).any():
-        where = _tracks(tracks)
-        rows = _rows(spans, names, tracks, where)
-        find_callers(rows)
-        add_launches(edges, rows)
-        loose = add_waits(edges, rows, where, _waits(spans, rows))
-        spans["submit"] = np.where(rows.submit == ABSENT, spans["submit"], rows.submit)
-    columns = {name: optional(edges.column(name)).to_pylist() for name in COLUMNS}
-    return {"kind": [KINDS[kind] for kind in edges.kinds().tolist()], **columns}, loose
+    if not (spans["correlation"] != ABSENT).any():
+        return {}, {}
+    edges = Edges()
+    where = _tracks(tracks)
+    rows = _rows(spans, names, tracks, where)
+    find_callers(rows)
+    add_launches(edges, rows)
+    loose = add_waits(edges, rows, where, _waits(spans, rows))
+    spans["submit"] = np.where(rows.submit == ABSENT, spans["submit"], rows.submit)
+    columns = {name: optional(edges.column(name)) for name in COLUMNS}
+    kinds = pa.DictionaryArray.from_arrays(pa.array(edges.kinds().astype(np.int32)), pa.array(KINDS, pa.string()))
+    return {"kind": kinds, **columns}, loose
 
 
 def _tracks(tracks: Tracks) -> KinetoTracks:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eventide.store._eventide_columns import Ints
+from eventide.store._eventide_columns import Codes, Ints
 
 _COLUMNS = ("kind", "name", "parent", "pid", "tid", "device", "stream", "rank")
 
@@ -53,10 +53,13 @@ class Tracks:
         self._rows.append(row)
         return len(self._rows) - 1
 
-    def rows(self, numbers: Ints) -> Ints:
-        """Row numbers for the numbers that the file uses."""
-        table = np.array(self._by_number, np.int64)
-        return table[np.where(numbers < len(table), numbers, 0)]
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self, numbers: Codes) -> Codes:
+        """Row numbers for the numbers that the file uses; of one that is not there, the process's."""
+        table = np.array([*self._by_number, 0], np.int32)
+        return table[np.minimum(numbers.view(np.uint32), np.uint32(len(table) - 1))]
 
     def of_stream(self, device: str | None, stream: int, name: str = "") -> int:
         """The row of a stream; made when it is first spoken of, named when somebody knows its name."""
@@ -67,7 +70,7 @@ class Tracks:
             self._rows[row]["name"] = name
         return row
 
-    def system_ids(self, rows: Ints) -> Ints:
+    def system_ids(self, rows: Codes) -> Ints:
         """The tids of thread tracks; 0 of others."""
         return np.array([row.get("tid") or 0 for row in self._rows], np.int64)[rows]
 

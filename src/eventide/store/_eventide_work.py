@@ -1,221 +1,181 @@
-"""What the hooks said, put together: work becomes spans, synchronizations too, records and waits become edges."""
+"""What follows from the operations, as tables: work and synchronizations are spans, failures are instants, launches,
+waits and synchronizations are edges, memory is a counter.
+
+The native core finds them (native/core/derived_work.hpp); here numbers become names and tracks.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from typing import Any
 
-from eventide.store._eventide_columns import ABSENT, Names
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide import _native
+from eventide.store._eventide_columns import Codes, Names, optional
+from eventide.store._eventide_stacks import Stacks
 from eventide.store._eventide_tracks import Tracks
 
-OUTCOMES = (None, "ok", "failed", "skipped", "cancelled")
-_SYNCS = ("stream_synchronization", "event_synchronization", "device_synchronization")
-_NEWEST = -1  # the version of an event that somebody named by hand: whatever was recorded last
-
-Row = dict[str, Any]
+OUTCOMES = ("ok", "failed", "skipped", "cancelled")  # by their numbers, from 1
+SYNCS = ("stream_synchronization", "event_synchronization", "device_synchronization")
+EDGES = ("launch", "wait", "synchronize")
+_FAILED = 1 + OUTCOMES.index("failed")
+_WORK, _UNSUBMITTED, _STREAM, _EVENT, _DEVICE = range(5)  # SpanKind of the core
+_PROCESS = 0  # the row of its track
 
 # What the adapter of pyopencl calls its commands; no kernel has a blank in its name.
 _MOVES = re.compile(r"(read|write|copy|fill|map|unmap|migrate) (buffer|rectangle|image|SVM|memory)")
 
-
-def _category(name: str, device: str | None) -> str:
-    return "copy" if device is not None and device.startswith("opencl:") and _MOVES.match(name) else "work"
+Columns = dict[str, Any]
+Mask = npt.NDArray[np.bool_]
 
 
 class Work:
-    """Walks the operations in order. `spans` and `edges` are rows; `first` is the number of the first span here."""
+    """Columns of the tables that follow from operations in the order of time."""
 
-    def __init__(self, hooks: dict[str, Any], hook_names: list[str], names: Names, tracks: Tracks, first: int) -> None:
-        self._first = first
-        self._tracks = tracks
+    def __init__(self, hooks: Columns, hook_names: list[str], names: Names, tracks: Tracks, first_span: int) -> None:
         self._names = names
-        self.spans: list[Row] = []
-        self.edges: list[Row] = []
-        self._of_work: dict[int, int] = {}  # work id -> span
-        self._submitted: dict[int, list[tuple[int, int]]] = defaultdict(list)  # stream -> (position, span)
-        self._track_of: dict[int, int] = {}  # stream -> track
-        self._devices: dict[int, str | None] = {}  # stream -> device
-        self._records: dict[tuple[int, int], tuple[int, int, int]] = {}  # event, version -> position, time, stream
-        self._newest: dict[int, int] = {}  # event -> version
-        self._waits: list[tuple[int, int, int, int, int]] = []  # position, time, event, version, stream
-        self._syncs: dict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)  # who -> (span, position)
-        self._ended: list[tuple[int, int, Row]] = []  # span, position at its start, the operation
-        columns = {name: column.tolist() for name, column in hooks.items() if not name.startswith("access_")}
-        for position, values in enumerate(zip(*columns.values(), strict=True)):
-            row = dict(zip(columns, values, strict=True))
-            self._take(position, hook_names[row["hook"]], row)
-        self._launches()
-        self._bind_waits()
-        self._bind_syncs()
+        self._hooks = {**hooks, "device": _same_for_same(hooks["device"], names)}
+        first_track = len(tracks)
+        found = _native.derive_work(self._hooks, hook_names, first_span, first_track)
+        self._spans, self._edges, self._levels = found["spans"], found["edges"], found["levels"]
+        self._waited_for = found["waited_for"]  # of the spans that are synchronizations
+        self._rows = np.arange(first_track + len(found["streams"]["stream"]), dtype=np.int32)  # of tracks
+        self._on_opencl = np.zeros(len(self._rows), np.bool_)
+        met = zip(*(found["streams"][part].tolist() for part in ("device", "stream", "name")), strict=True)
+        for at, (number, stream, name) in enumerate(met, first_track):
+            device = names[number] if number else None
+            self._rows[at] = tracks.of_stream(device, stream, names[name] if name else "")
+            self._on_opencl[at] = device is not None and device.startswith("opencl:")
 
-    def _take(self, position: int, hook: str, row: Row) -> None:
-        if row["stream"]:
-            self._meet_stream(hook, row)
-        if hook == "work_submission":
-            self._submission(position, row)
-        elif hook == "work_completion":
-            self._completion(row)
-        elif hook == "event_record":
-            version = row["version"]
-            if version == _NEWEST:
-                version = self._newest.get(row["event"], 0) + 1
-            self._newest[row["event"]] = version
-            self._records[row["event"], version] = (position, row["time"], row["stream"])
-        elif hook == "event_wait":
-            self._waits.append((position, row["time"], row["event"], self._version(row), row["stream"]))
-        elif hook in _SYNCS:
-            self._synchronization(position, hook, row)
+    def spans(self, stacks: Stacks) -> Columns:
+        """Work in the order of its submission; synchronizations where they began."""
+        spans = self._spans
+        if not len(spans["kind"]):
+            return {}
+        return {
+            "track": self._rows[spans["track"]],
+            "name": self._span_names(),
+            "category": self._categories(),
+            "start": spans["start"],
+            **{name: optional(spans[name]) for name in ("duration", "submit", "cpu", "work")},
+            "outcome": _dictionary(spans["outcome"] - 1, OUTCOMES),
+            "stack": stacks.column(spans["stack"]),
+            "args": self._arguments(),
+        }
 
-    def _version(self, row: Row) -> int:
-        return self._newest.get(row["event"], 0) if row["version"] == _NEWEST else int(row["version"])
+    def _span_names(self) -> pa.Array:
+        """Of work its own, or its number where it was submitted before the recording; of synchronizations the hook."""
+        kind = self._spans["kind"]
+        used, codes = self._names.codes(self._spans["name"])
+        words = [self._names.strings(used)]
+        if not (kind == _WORK).all():
+            unnamed = np.flatnonzero(kind == _UNSUBMITTED)
+            numbers = pa.array(self._spans["work"][unnamed]).cast(pa.string())
+            words += [pa.array(SYNCS, pa.string()), _around("work ", numbers)]
+            syncs = kind >= _STREAM
+            codes[syncs] = len(used) + kind[syncs] - _STREAM
+            codes[unnamed] = len(used) + len(SYNCS) + np.arange(len(unnamed), dtype=np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.concat_arrays(words))
 
-    def _meet_stream(self, hook: str, row: Row) -> None:
-        stream = row["stream"]
-        name = self._names[row["name"]] if hook == "stream_creation" and row["name"] else ""
-        if stream in self._track_of and not name:
-            return
-        device = self._names[row["device"]] if row["device"] else self._devices.get(stream)
-        self._devices[stream] = device
-        self._track_of[stream] = self._tracks.of_stream(device, stream, name)
+    def _categories(self) -> pa.Array:
+        kind, name = self._spans["kind"], self._spans["name"]
+        codes = (kind >= _STREAM).astype(np.int32)
+        rows = np.flatnonzero(self._on_opencl[self._spans["track"]] & (kind == _WORK))
+        if len(rows):
+            used, places = self._names.codes(name[rows])
+            moves = np.array([_MOVES.match(self._names[number]) is not None for number in used.tolist()], np.bool_)
+            codes[rows[moves[places]]] = 2
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["work", "sync", "copy"], pa.string()))
 
-    def _add(self, span: Row) -> int:
-        self.spans.append(span)
-        return self._first + len(self.spans) - 1
+    def _arguments(self) -> pa.Array:
+        """Of a synchronization: what it was of."""
+        is_sync = self._spans["kind"] >= _STREAM
+        kind, about = self._spans["kind"][is_sync], self._waited_for
+        if not len(kind):
+            return pa.nulls(len(is_sync), pa.string())
+        place = np.zeros(len(kind), np.int64)
+        parts: list[pa.Array] = []
+        for of, key in ((_STREAM, "stream"), (_EVENT, "event")):
+            found = np.flatnonzero(kind == of)
+            place[found] = sum(len(part) for part in parts) + np.arange(len(found))
+            numbers = pa.array(about[found]).cast(pa.string())
+            parts.append(_around(f'{{"{key}": ', numbers, "}"))
+        found = np.flatnonzero(kind == _DEVICE)
+        used, codes = self._names.codes(about[found].astype(np.int32))
+        place[found] = sum(len(part) for part in parts) + codes
+        devices = [json.dumps({"device": self._names[number]}, ensure_ascii=False) for number in used.tolist()]
+        parts.append(pa.array(devices, pa.string()))
+        everywhere = np.zeros(len(is_sync), np.int64)
+        everywhere[is_sync] = place
+        return pa.concat_arrays(parts).take(pa.array(everywhere, mask=~is_sync))
 
-    def _submission(self, position: int, row: Row) -> None:
-        span = self._add(
-            {
-                "track": self._track_of.get(row["stream"], 0),
-                "name": self._names[row["name"]],
-                "category": _category(self._names[row["name"]], self._devices.get(row["stream"])),
-                "start": row["time"],
-                "submit": row["time"],
-                "work": row["work"],
-                "stack": row["stack"],
-                "thread": row["thread"],
-            }
-        )
-        self._of_work[row["work"]] = span
-        self._submitted[row["stream"]].append((position, span))
+    def edges(self) -> Columns:
+        """Launches, waits, synchronizations; each in the order of time."""
+        edges = self._edges
+        if not len(edges["kind"]):
+            return {}
+        optionals = ("from_span", "to_span", "event", "version", "correlation")
+        return {
+            "kind": _dictionary(edges["kind"], EDGES),
+            **{name: self._rows[edges[name]] for name in ("from_track", "to_track")},
+            **{name: edges[name] for name in ("from_time", "to_time")},
+            **{name: optional(edges[name]) for name in optionals},
+        }
 
-    def _completion(self, row: Row) -> None:
-        at = self._of_work.get(row["work"])
-        if at is None:  # submitted before the recording began
-            track = self._track_of.get(row["stream"], 0)
-            at = self._add({"track": track, "name": f"work {row['work']}", "category": "work", "work": row["work"]})
-        span = self.spans[at - self._first]
-        start, end = row["start"], row["finish"]
-        if start == ABSENT:
-            start = end = row["time"]
-        span["start"], span["duration"] = start, max(0, end - start)
-        span["outcome"] = OUTCOMES[row["outcome"]]
-        span["cpu"] = None if row["cpu"] == ABSENT else row["cpu"]
+    def failures(self, stacks: Stacks) -> Columns:
+        """Work that raised, at the time when it did."""
+        rows = np.flatnonzero(self._spans["outcome"] == _FAILED)
+        if not len(rows):
+            return {}
+        spans = {name: column[rows] for name, column in self._spans.items()}
+        names = _around("failed: ", self._span_names().take(pa.array(rows)).cast(pa.string()))
+        return {
+            "track": self._rows[spans["track"]],
+            "name": names,
+            "category": pa.DictionaryArray.from_arrays(
+                pa.array(np.zeros(len(rows), np.int32)), pa.array(["work"], pa.string())
+            ),
+            "time": spans["start"] + spans["duration"],
+            "stack": stacks.column(spans["stack"]),
+        }
 
-    def _synchronization(self, position: int, hook: str, row: Row) -> None:
-        who = (row["thread"], hook, row["handle"], row["stream"], row["event"])
-        open_ = self._syncs[who]
-        if not row["end"]:
-            args = {"event_synchronization": "event", "stream_synchronization": "stream"}.get(hook)
-            span = self._add(
-                {
-                    "track": row["thread"],
-                    "name": hook,
-                    "category": "sync",
-                    "start": row["time"],
-                    "stack": row["stack"],
-                    "args": f'{{"{args}": {row[args]}}}' if args else f'{{"device": "{self._names[row["device"]]}"}}',
-                }
-            )
-            open_.append((span, position))
-            self._ended.append((span, position, {**row, "hook_name": hook, "version": self._version(row)}))
-        elif open_:
-            span, _ = open_.pop()
-            started = self.spans[span - self._first]
-            started["duration"] = max(0, row["time"] - started["start"])
+    def memory_levels(self) -> Columns:
+        """How many bytes are allocated on each device, from one change to the next; a counter of the process."""
+        rows = self._levels["operation"]
+        if not len(rows):
+            return {}
+        used, codes = self._names.codes(self._hooks["device"][rows])
+        words = pa.array([f"memory of {self._names[number]}" for number in used.tolist()], pa.string())
+        return {
+            "track": np.full(len(rows), _PROCESS, np.int32),
+            "name": pa.DictionaryArray.from_arrays(pa.array(codes), words),
+            "time": self._hooks["time"][rows],
+            "value": self._levels["held"],
+        }
 
-    def _end_of(self, span: int) -> int | None:
-        row = self.spans[span - self._first]
-        return None if row.get("duration") is None else row["start"] + row["duration"]
 
-    def _last_before(self, stream: int, position: int) -> int | None:
-        """The last work submitted to the stream before that operation."""
-        submitted = self._submitted.get(stream, [])
-        at = bisect_left(submitted, (position, -1))
-        return submitted[at - 1][1] if at else None
+def _same_for_same(devices: Codes, names: Names) -> Codes:
+    """Numbers of devices, equal where their names are; 0 stays none."""
+    used, codes = names.codes(devices)
+    first: dict[str, int] = {}
+    table = [number and first.setdefault(names[number], number) for number in used.tolist()]
+    return np.array(table, np.int32)[codes] if len(codes) else devices
 
-    def _launches(self) -> None:
-        for span, row in enumerate(self.spans, self._first):
-            if row["category"] in {"work", "copy"} and row.get("submit") is not None:
-                self.edges.append(
-                    {
-                        "kind": "launch",
-                        "from_track": row["thread"],
-                        "from_time": row["submit"],
-                        "to_track": row["track"],
-                        "to_time": row["start"],
-                        "to_span": span,
-                        "correlation": row["work"],
-                    }
-                )
 
-    def _bind_waits(self) -> None:
-        for position, time, event, version, stream in self._waits:
-            record = self._records.get((event, version))
-            if record is None:
-                continue
-            at, recorded, source = record
-            before = self._last_before(source, at)
-            submitted = self._submitted.get(stream, [])
-            after = bisect_left(submitted, (position, -1))
-            to_span = submitted[after][1] if after < len(submitted) else None
-            self.edges.append(
-                {
-                    "kind": "wait",
-                    "from_track": self._track_of.get(source, 0),
-                    "from_time": self._passed(before, recorded),
-                    "from_span": before,
-                    "to_track": self._track_of.get(stream, 0),
-                    "to_time": time if to_span is None else self.spans[to_span - self._first]["start"],
-                    "to_span": to_span,
-                    "event": event,
-                    "version": version,
-                }
-            )
+def _around(before: str, texts: pa.Array, after: str = "") -> pa.Array:
+    """Each text with one before and one behind it."""
+    # With a type: to find one, Arrow would try to import a package each time.
+    around = [pa.scalar(word, pa.string()) for word in (before, after, "")]
+    return pc.binary_join_element_wise(around[0], texts, *around[1:])
 
-    def _passed(self, before: int | None, recorded: int) -> int:
-        """When a marker behind that work was passed: at its end, or at once where there was nothing to wait for."""
-        end = None if before is None else self._end_of(before)
-        return recorded if end is None else max(recorded, end)
 
-    def _bind_syncs(self) -> None:
-        for span, position, row in self._ended:
-            hook = row["hook_name"]
-            if hook == "event_synchronization":
-                record = self._records.get((row["event"], row["version"]))
-                sources = [] if record is None else [(record[2], record[0])]
-            elif hook == "stream_synchronization":
-                sources = [(row["stream"], position)]
-            else:
-                device = self._names[row["device"]] if row["device"] else None
-                sources = [(s, position) for s in self._submitted if device is None or self._devices.get(s) == device]
-            sync = self.spans[span - self._first]
-            for stream, at in sources:
-                before = self._last_before(stream, at)
-                if before is None:
-                    continue
-                end, over = self._end_of(before), self._end_of(span)
-                self.edges.append(
-                    {
-                        "kind": "synchronize",
-                        "from_track": self._track_of.get(stream, 0),
-                        "from_time": sync["start"] if end is None else end,
-                        "from_span": before,
-                        "to_track": sync["track"],
-                        "to_time": sync["start"] if over is None else over,
-                        "to_span": span,
-                        "event": row["event"] or None,
-                        "version": row["version"] if row["event"] else None,
-                    }
-                )
+def _dictionary(codes: Codes, words: tuple[str, ...]) -> pa.Array:
+    """Codes of these words; what is none of them is null."""
+    outside = codes.view(np.uint32) >= len(words)
+    indices = pa.array(codes, mask=outside if outside.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _FRAMEWORKS = ("-packages/eventide/", "-packages/pyopencl/", "-packages/torch/")
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+_EXAMPLES = "/eventide/examples/"  # programs that the wheel carries to be run and read
 
 
 def is_machinery(file: str) -> bool:
-    """True for files of this package, of an importer, and of frameworks that an adapter hears."""
+    """True for files of this package, of an importer, and of frameworks that an adapter traces."""
+    if _EXAMPLES in file:
+        return False
     return file.startswith((_PACKAGE, "<frozen ", "<generated: 'pyopencl")) or any(one in file for one in _FRAMEWORKS)

@@ -163,5 +163,9 @@ def _account(found: dict[str, Any], tables: dict[str, Any], warnings: list[str])
         warnings.append(f"{account['loose_ends']:,} slices end that never began; their ends were left out")
     if account["legacy"]:
         warnings.append(f"{account['legacy']:,} events are of older kinds that have no place here and were left out")
+    if account["left_out"]:
+        warnings.append(
+            f"{account['left_out']:,} texts of arguments were left out: the file repeats long ones too often"
+        )
     recorded = {name: len(next(iter(table.values()))) for name, table in tables.items()}
     return {"recorded": recorded, **account}

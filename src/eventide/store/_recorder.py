@@ -110,12 +110,16 @@ class Recorder:
         return self
 
     def stop(self) -> Trace:
-        """End the recording and give what was recorded: the Trace in its file."""
+        """End the recording and give what was recorded: the Trace in its file.
+
+        The file is whole when this returns, and it is read, so what happens to it later does not matter. The tables
+        are derived when the Trace is first looked at.
+        """
         path = self._end()
-        from eventide.store._eventide_reader import read
+        from eventide.store._eventide_reader import read_later
 
         try:
-            self._trace = read(path)
+            self._trace = read_later(path)
         finally:
             if self._given is None:
                 _remove(path)

@@ -41,7 +41,8 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
         with replacing(target) as temporary:
             import_module(f"eventide.store.{module}").write(trace, temporary)
     except OSError as error:
-        raise UsageValueError(f"cannot write {str(target)!r}: {error.strerror or error}; name another file") from error
+        why = os.strerror(error.errno) if error.errno else error
+        raise UsageValueError(f"cannot write {str(target)!r}: {why}; name another file") from error
     return target
 
 

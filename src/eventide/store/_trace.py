@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eventide.store._check import Checked
 
 Columns = Mapping[str, Any]
+Contents = tuple[dict[str, pa.Table], dict[str, Any]]  # tables and metadata
 
 
 class Trace:
@@ -28,14 +29,41 @@ class Trace:
     the source knows.
     """
 
-    __slots__ = ("_tables", "metadata")
+    __slots__ = ("_contents", "_make")
 
     def __init__(self, tables: Mapping[str, pa.Table | Columns], metadata: Mapping[str, Any] | None = None) -> None:
         unknown = sorted(set(tables) - set(SCHEMAS))
         if unknown:
             raise UsageValueError(f"a trace has no table {unknown[0]!r}; it has {', '.join(SCHEMAS)}")
-        self._tables = {name: _table(name, tables.get(name)) for name in SCHEMAS}
-        self.metadata: dict[str, Any] = {"source": "", "clock": {}, "account": {}, "warnings": [], **(metadata or {})}
+        known = {"source": "", "clock": {}, "account": {}, "warnings": [], **(metadata or {})}
+        self._contents: list[Contents] = [({name: table_of(name, tables.get(name)) for name in SCHEMAS}, known)]
+        self._make: Callable[[], Trace] | None = None
+
+    @classmethod
+    def later(cls, make: Callable[[], Trace]) -> Trace:
+        """The trace that `make` gives, made when it is first looked at; if that raises, the next look tries again."""
+        trace = cls.__new__(cls)
+        trace._contents, trace._make = [], make  # noqa: SLF001  (its own class)
+        return trace
+
+    def _look(self) -> Contents:
+        """Two threads may both make it, and both get the one that was ready first; a lock could be lost in a fork."""
+        make = self._make
+        if not self._contents and make is not None:
+            self._contents.append(make()._look())  # noqa: SLF001  (its own class)
+            self._make = None
+            del self._contents[1:]
+        return self._contents[0]
+
+    _tables = property(lambda self: self._look()[0])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the source knows besides the tables."""
+        return self._look()[1]
+
+    def __reduce__(self) -> tuple[type[Trace], Contents]:
+        return type(self), self._look()
 
     tracks = property(lambda self: self._tables["tracks"], doc="Where things happen; the row number is the id.")
     spans = property(lambda self: self._tables["spans"], doc="What took time.")
@@ -76,11 +104,13 @@ class Trace:
         return check(self)
 
     def __repr__(self) -> str:
+        if not self._contents:
+            return "<Trace, not derived yet>"
         counts = ", ".join(f"{table.num_rows} {name}" for name, table in self._tables.items() if table.num_rows)
         return f"<Trace of {counts or 'nothing'}>"
 
 
-def _table(name: str, given: pa.Table | Columns | None) -> pa.Table:
+def table_of(name: str, given: pa.Table | Columns | None) -> pa.Table:
     """The table in its schema: columns that are missing are null, columns that nobody knows are an error."""
     schema = SCHEMAS[name]
     if given is None:
