@@ -8,10 +8,11 @@
 
 namespace eventide::python {
 
-template <class T>
-nanobind::object array(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+nanobind::object array(std::vector<T, Allocator>&& values) {
+    using Vector = std::vector<T, Allocator>;
+    auto* kept = new Vector(std::move(values));
+    nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Vector*>(p); });
     return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
 }
 

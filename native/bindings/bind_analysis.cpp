@@ -1,4 +1,5 @@
-// Loops over the analysis' arrays. The caller allocates every array and checks what it says.
+// Loops over the analysis' arrays. The caller allocates every array and checks what it says. No array is converted:
+// what is written to a converted copy would be lost.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -49,12 +50,13 @@ size_t follow_nodes(const In& pred, const In& low, int64_t node, int64_t begin, 
 }  // namespace
 
 void bind_analysis(nb::module_& m) {
-    m.def("nest_spans", &nest_spans, "start"_a, "end"_a, "parent"_a, "self_time"_a, "times"_a, "owner"_a,
+    m.def("nest_spans", &nest_spans, "start"_a.noconvert(), "end"_a.noconvert(), "parent"_a.noconvert(),
+          "self_time"_a.noconvert(), "times"_a.noconvert(), "owner"_a.noconvert(),
           "Who is innermost on a thread, moment by moment; gives the number of segments.");
-    m.def("relax_edges", &relax_edges, "source"_a, "target"_a, "gap"_a, "slack"_a,
-          "Lower slack[source] to gap + slack[target], edge by edge.");
-    m.def("follow_nodes", &follow_nodes, "pred"_a, "low"_a, "node"_a, "begin"_a, "out"_a,
-          "The nodes along pred until one that begins no later than `begin`; gives their number.");
+    m.def("relax_edges", &relax_edges, "source"_a.noconvert(), "target"_a.noconvert(), "gap"_a.noconvert(),
+          "slack"_a.noconvert(), "Lower slack[source] to gap + slack[target], edge by edge.");
+    m.def("follow_nodes", &follow_nodes, "pred"_a.noconvert(), "low"_a.noconvert(), "node"_a, "begin"_a,
+          "out"_a.noconvert(), "The nodes along pred until one that begins no later than `begin`; gives their number.");
 }
 
 }  // namespace eventide::python

@@ -191,8 +191,9 @@ void bind_chrome(nb::module_& m) {
         .def("account", &account, nb::sig("def account(self) -> dict[str, typing.Any]"),
              "What was read, ignored and repaired, and the members beside the events.");
     m.def(
-        "enclosing_spans", &enclosing, nb::arg("track"), nb::arg("start"), nb::arg("duration"), nb::arg("at_track"),
-        nb::arg("at_time"), nb::arg("inside"),
+        "enclosing_spans", &enclosing, nb::arg("track").noconvert(), nb::arg("start").noconvert(),
+        nb::arg("duration").noconvert(), nb::arg("at_track").noconvert(), nb::arg("at_time").noconvert(),
+        nb::arg("inside").noconvert(),
         nb::sig("def enclosing_spans(track: typing.Any, start: typing.Any, duration: typing.Any, at_track: typing.Any, "
                 "at_time: typing.Any, inside: typing.Any) -> typing.Any"),
         "The row of the innermost span that holds each point, or -1.");

@@ -1,10 +1,12 @@
-// Reading trace files: columns as bytes, for Arrow to wrap.
+// Reading trace files: columns as arrays, for Arrow to wrap.
 #include <nanobind/stl/string.h>
 
 #include <system_error>
+#include <utility>
 
 #include "../core/trace_columns.hpp"
 #include "../core/varint.hpp"
+#include "arrays.hpp"
 #include "bind.hpp"
 #include "python.hpp"
 
@@ -13,53 +15,56 @@ namespace nb = nanobind;
 namespace eventide::python {
 namespace {
 
-template <class T>
-nb::bytes raw(const std::vector<T>& column) {
-    return nb::bytes(reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T));
-}
-
 nb::bytes raw(const std::string& text) {
     return nb::bytes(text.data(), text.size());
 }
 
+nb::object bytes_array(const std::string& text) {
+    return array(LargeVector<uint8_t>(text.begin(), text.end()));
+}
+
 // Texts with their ends, as one column of strings.
+nb::tuple texts(recorder::TextColumn&& column) {
+    return nb::make_tuple(array(std::move(column.offsets)), bytes_array(std::exchange(column.bytes, {})));
+}
+
 nb::tuple texts(const std::vector<std::string_view>& all) {
     recorder::TextColumn column;
     for (const std::string_view text : all) column.add(text);
-    return nb::make_tuple(raw(column.offsets), raw(column.bytes));
+    return texts(std::move(column));
 }
 
-#define COLUMN(name) out[#name] = raw(c.name)
+#define COLUMN(name) out[#name] = array(std::move(c.name))
 
-nb::dict to_dict(const recorder::SpanColumns& c) {
+nb::dict to_dict(recorder::SpanColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(category), COLUMN(outcome), COLUMN(stack), COLUMN(error), COLUMN(start);
     COLUMN(end), COLUMN(submit), COLUMN(cpu), COLUMN(work), COLUMN(correlation);
-    out["args"] = nb::make_tuple(raw(c.arguments.offsets), raw(c.arguments.bytes));
+    out["args"] = texts(std::move(c.arguments));
     return out;
 }
 
-nb::dict to_dict(const recorder::InstantColumns& c) {
+nb::dict to_dict(recorder::InstantColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(category), COLUMN(stack), COLUMN(time);
-    out["args"] = nb::make_tuple(raw(c.arguments.offsets), raw(c.arguments.bytes));
+    out["args"] = texts(std::move(c.arguments));
     return out;
 }
 
-nb::dict to_dict(const recorder::CounterColumns& c) {
+nb::dict to_dict(recorder::CounterColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(thread), COLUMN(time), COLUMN(value);
     return out;
 }
 
-nb::dict to_dict(const recorder::EdgeColumns& c) {
+nb::dict to_dict(recorder::EdgeColumns&& c) {
     nb::dict out;
     COLUMN(kind), COLUMN(from_track), COLUMN(to_track), COLUMN(from_time), COLUMN(to_time), COLUMN(event);
     COLUMN(version), COLUMN(correlation);
     return out;
 }
 
-nb::dict to_dict(const recorder::HookColumns& c) {
+nb::dict to_dict(recorder::HookColumns&& c) {
     nb::dict out;
     COLUMN(hook), COLUMN(end), COLUMN(outcome), COLUMN(known), COLUMN(thread), COLUMN(device), COLUMN(name);
     COLUMN(group), COLUMN(stack), COLUMN(time), COLUMN(stream), COLUMN(event), COLUMN(version), COLUMN(work);
@@ -69,27 +74,32 @@ nb::dict to_dict(const recorder::HookColumns& c) {
     return out;
 }
 
-// Per stack: its number, and for each frame the numbers of file and function and the line.
-nb::list stacks_of(const recorder::TraceColumns& t) {
-    nb::list out;
-    for (size_t i = 0; i < t.stacks.size(); ++i) {
-        if (t.stacks[i].empty()) continue;
-        nb::list frames;
-        for (ByteReader in(t.stacks[i]); in.left();) {
+// Per stack its number and where its frames begin; per frame the numbers of file and function, and the line.
+nb::dict stacks_of(const recorder::TraceColumns& t) {
+    struct {
+        std::vector<int32_t> number, offsets{0}, file, function, line;
+    } c;
+    for (const auto& [number, stack] : t.stacks) {
+        if (stack.empty() || number > INT32_MAX) continue;  // columns have 32 bits for it
+        for (ByteReader in(stack); in.left();) {
             const uint64_t file = in.varint(), function = in.varint(), line = in.varint();
-            if (!in.bad()) frames.append(nb::make_tuple(file, function, line));
+            if (in.bad()) break;
+            c.file.push_back(int32_t(file));
+            c.function.push_back(int32_t(function));
+            c.line.push_back(int32_t(line));
         }
-        out.append(nb::make_tuple(i + 1, frames));
+        c.number.push_back(int32_t(number));
+        c.offsets.push_back(int32_t(c.file.size()));
     }
+    nb::dict out;
+    COLUMN(number), COLUMN(offsets), COLUMN(file), COLUMN(function), COLUMN(line);
     return out;
 }
 
-nb::dict read(const std::string& path) {
-    recorder::RawTrace raw_trace;
+nb::dict columns_of(const recorder::RawTrace& raw_trace) {
     recorder::TraceColumns t;
     {
         nb::gil_scoped_release release;
-        raw_trace = recorder::load(path);
         t = recorder::columns_of(raw_trace);
     }
     nb::dict out, things, clock;
@@ -99,11 +109,11 @@ nb::dict read(const std::string& path) {
     clock["anchors"] = t.clock.anchors;
     nb::list notes;
     for (const std::string& note : raw_trace.notes) notes.append(raw(note));
-    out["spans"] = to_dict(t.spans);
-    out["instants"] = to_dict(t.instants);
-    out["counters"] = to_dict(t.counters);
-    out["edges"] = to_dict(t.edges);
-    out["hooks"] = to_dict(t.hooks);
+    out["spans"] = to_dict(std::move(t.spans));
+    out["instants"] = to_dict(std::move(t.instants));
+    out["counters"] = to_dict(std::move(t.counters));
+    out["edges"] = to_dict(std::move(t.edges));
+    out["hooks"] = to_dict(std::move(t.hooks));
     out["texts"] = texts(t.texts);
     out["tracks"] = texts(t.tracks);
     out["stacks"] = stacks_of(t);
@@ -113,10 +123,10 @@ nb::dict read(const std::string& path) {
     out["account"] = raw(raw_trace.account);
     out["notes"] = notes;
     out["closed"] = raw_trace.closed;
-    out["buffer"] = raw_trace.buffer;
     out["torn_bytes"] = raw_trace.bytes.size() - raw_trace.good;
     out["lost_ends"] = t.lost_ends;
     out["damaged"] = t.damaged;
+    out["left_out"] = t.left_out;
     return out;
 }
 
@@ -139,9 +149,20 @@ auto reading(const std::string& path, F f) {
 }  // namespace
 
 void bind_trace_reader(nb::module_& m) {
+    nb::class_<recorder::RawTrace>(m, "RawTrace", "A trace file in memory: its frames are checked, and not decoded.")
+        .def_prop_ro(
+            "has_buffer", [](const recorder::RawTrace& raw_trace) { return !raw_trace.buffer.empty(); },
+            "Whether the buffer of a recording that was not closed is part of this.")
+        .def("columns", &columns_of, "The columns of everything in it, as arrays, and what the file says of itself.");
     m.def(
-        "read_trace", [](const std::string& path) { return reading(path, [&] { return read(path); }); },
-        nb::arg("path"), "The columns of a trace file, as bytes.");
+        "load_trace",
+        [](const std::string& path) {
+            return reading(path, [&] {
+                nb::gil_scoped_release release;
+                return recorder::load(path);
+            });
+        },
+        nb::arg("path"), "Reads a trace file; what happens to the file later does not matter.");
     m.def(
         "recover_trace",
         [](const std::string& path) {

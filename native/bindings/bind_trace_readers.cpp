@@ -83,6 +83,7 @@ nb::dict finish(Reader& reader) {
     account["lost"] = c.lost;
     account["loose_ends"] = c.loose_ends;
     account["legacy"] = c.legacy;
+    account["left_out"] = c.left_out;
     out["slices"] = slices_of(c.slices);
     out["values"] = values;
     out["from"] = column<int64_t>(c.arrows, [](const Arrow& a) { return a.first; });

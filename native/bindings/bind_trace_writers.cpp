@@ -1,4 +1,6 @@
 // The encoders of trace files: Arrow's buffers in, pieces of the file out.
+#include <algorithm>
+
 #include "../core/chrome_writer.hpp"
 #include "../core/deflate.hpp"
 #include "../core/lanes.hpp"
@@ -13,60 +15,74 @@ namespace eventide::python {
 
 trace::Texts texts(nb::handle pair) {
     const auto both = nb::cast<nb::tuple>(pair);
-    const auto offsets = nb::cast<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(both[0]);
-    const auto data = nb::cast<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(both[1]);
+    const auto offsets = input_array<int64_t>(both[0], "the offsets of a text column");
+    const auto data = input_array<uint8_t>(both[1], "the data of a text column");
     const int64_t count = int64_t(offsets.size()) - 1;
-    if (count < 0 || offsets.data()[count] > int64_t(data.size()))
+    if (count < 0 || offsets.data()[0] < 0 || offsets.data()[count] > int64_t(data.size()) ||
+        !std::is_sorted(offsets.data(), offsets.data() + offsets.size()))
         throw Error(ErrorKind::value, "the offsets of a text column lead beyond its data");
     return {count, offsets.data(), reinterpret_cast<const char*>(data.data())};
 }
 
 namespace {
 
-trace::Spans spans_of(const nb::dict& given) {
+// How many rows there are of what the columns refer to. `nullable`: whether names and categories may be null.
+struct Targets {
+    int64_t tracks, names, categories, outcomes;
+    bool nullable;
+};
+
+trace::Texts args_of(const nb::dict& given, int64_t rows) {
+    const trace::Texts args = texts(given["args"]);
+    if (args.count != rows) throw Error(ErrorKind::value, "args has another length");
+    return args;
+}
+
+trace::Spans spans_of(const nb::dict& given, const trace::Lanes& lanes, const Targets& to) {
     Columns c(given, "start");
+    if (c.rows() != int64_t(lanes.lane.size())) throw Error(ErrorKind::value, "the lanes are those of other spans");
     trace::Spans s;
     s.count = c.rows();
-    s.track = c.get<int32_t>("track");
-    s.name = c.get<int32_t>("name");
-    s.category = c.get<int32_t>("category");
+    s.track = c.references<int32_t>("track", to.tracks, false);
+    s.name = c.references<int32_t>("name", to.names, to.nullable);
+    s.category = c.references<int32_t>("category", to.categories, to.nullable);
     s.start = c.get<int64_t>("start");
     s.duration = c.get<int64_t>("duration");
     s.submit = c.get<int64_t>("submit");
     s.cpu = c.get<int64_t>("cpu");
     s.work = c.get<int64_t>("work");
     s.correlation = c.get<int64_t>("correlation");
-    s.outcome = c.get<int32_t>("outcome");
+    s.outcome = c.references<int32_t>("outcome", to.outcomes, true);
     s.stack = c.get<int32_t>("stack");
-    s.args = texts(given["args"]);
+    s.args = args_of(given, s.count);
     return s;
 }
 
-trace::Instants instants_of(const nb::dict& given) {
+trace::Instants instants_of(const nb::dict& given, const Targets& to) {
     Columns c(given, "time");
     return {c.rows(),
-            c.get<int32_t>("track"),
-            c.get<int32_t>("name"),
-            c.get<int32_t>("category"),
+            c.references<int32_t>("track", to.tracks, false),
+            c.references<int32_t>("name", to.names, to.nullable),
+            c.references<int32_t>("category", to.categories, to.nullable),
             c.get<int64_t>("time"),
             c.get<int32_t>("stack"),
-            texts(given["args"])};
+            args_of(given, c.rows())};
 }
 
-trace::Counters counters_of(const nb::dict& given) {
+trace::Counters counters_of(const nb::dict& given, int64_t series) {
     Columns c(given, "time");
-    return {c.rows(), c.get<int32_t>("series"), c.get<int64_t>("time"), c.get<double>("value")};
+    return {c.rows(), c.references<int32_t>("series", series, false), c.get<int64_t>("time"), c.get<double>("value")};
 }
 
-trace::Edges edges_of(const nb::dict& given) {
+trace::Edges edges_of(const nb::dict& given, int64_t spans) {
     Columns c(given, "from_time");
     return {c.rows(),
             c.get<int32_t>("from_track"),
             c.get<int64_t>("from_time"),
-            c.get<int64_t>("from_span"),
+            c.references<int64_t>("from_span", spans, true),
             c.get<int32_t>("to_track"),
             c.get<int64_t>("to_time"),
-            c.get<int64_t>("to_span")};
+            c.references<int64_t>("to_span", spans, true)};
 }
 
 nb::dict dict_of(const nb::dict& tables, const char* name) {
@@ -76,14 +92,15 @@ nb::dict dict_of(const nb::dict& tables, const char* name) {
 int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,
                       int64_t first, uint64_t first_track) {
     trace::PftraceInput in;
-    in.spans = spans_of(dict_of(tables, "spans"));
-    in.instants = instants_of(dict_of(tables, "instants"));
-    in.counters = counters_of(dict_of(tables, "counters"));
-    in.edges = edges_of(dict_of(tables, "edges"));
     in.names = texts(names["names"]);
     in.categories = texts(names["categories"]);
     in.outcomes = texts(names["outcomes"]);
     in.places = texts(names["places"]);
+    const Targets to{int64_t(lanes.track.size()), in.names.count, in.categories.count, in.outcomes.count, true};
+    in.spans = spans_of(dict_of(tables, "spans"), lanes, to);
+    in.instants = instants_of(dict_of(tables, "instants"), to);
+    in.counters = counters_of(dict_of(tables, "counters"), INT32_MAX);
+    in.edges = edges_of(dict_of(tables, "edges"), in.spans.count);
     in.base = base;
     in.first = first;
     in.first_track = first_track;
@@ -96,10 +113,6 @@ int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict ta
 int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
                      int64_t base, bool first) {
     trace::ChromeInput in;
-    in.spans = spans_of(dict_of(tables, "spans"));
-    in.instants = instants_of(dict_of(tables, "instants"));
-    in.counters = counters_of(dict_of(tables, "counters"));
-    in.edges = edges_of(dict_of(tables, "edges"));
     in.names = texts(names["names"]);
     in.categories = texts(names["categories"]);
     in.outcomes = texts(names["outcomes"]);
@@ -107,8 +120,14 @@ int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tab
     in.arrows = texts(names["arrows"]);
     in.own = texts(names["own"]);
     in.series = texts(names["series"]);
-    in.arrow = Columns(dict_of(tables, "edges"), "from_time").get<int32_t>("arrow");
-    in.own_category = Columns(dict_of(tables, "spans"), "start").get<int32_t>("own_category");
+    const Targets to{int64_t(lanes.track.size()), in.names.count, in.categories.count, in.outcomes.count, false};
+    in.spans = spans_of(dict_of(tables, "spans"), lanes, to);
+    in.instants = instants_of(dict_of(tables, "instants"), to);
+    in.counters = counters_of(dict_of(tables, "counters"), in.series.count);
+    in.edges = edges_of(dict_of(tables, "edges"), in.spans.count);
+    in.arrow = Columns(dict_of(tables, "edges"), "from_time").references<int32_t>("arrow", in.arrows.count, false);
+    in.own_category =
+        Columns(dict_of(tables, "spans"), "start").references<int32_t>("own_category", in.own.count, true);
     Columns places(layout, "pid");
     if (places.rows() != int64_t(lanes.track.size())) throw Error(ErrorKind::value, "each lane needs a pid and a tid");
     in.pid = places.get<int64_t>("pid");

@@ -121,9 +121,19 @@ void get_numbers(ByteReader& in, Entry& e, uint8_t tag, Expected& expected, uint
     }
 }
 
+// Where the thing at `i` ends; 0 where there is none. A chunk may come from the buffer of a process that was killed, or
+// from a file of unknown origin, so an entry's kind and size can be anything.
+uint32_t end_of_thing(const Chunk& chunk, uint32_t i, uint32_t used) {
+    if (i >= used || i >= chunk_entries) return 0;
+    const Entry& e = chunk.entries[i];
+    if (e.kind == Kind::none || int(e.kind) >= kind_count || e.size > largest_payload) return 0;
+    const uint32_t end = i + entries_of(e.size);
+    return end <= used && end <= chunk_entries ? end : 0;
+}
+
 uint32_t count_things(const Chunk& chunk, uint32_t used) {
     uint32_t things = 0;
-    for (uint32_t i = 0; i < used; i += entries_of(chunk.entries[i].size)) ++things;
+    for (uint32_t i = 0; (i = end_of_thing(chunk, i, used));) ++things;
     return things;
 }
 
@@ -138,7 +148,7 @@ void encode(const Chunk& chunk, uint32_t used, std::string& out) {
     std::memcpy(p, &expected.stamp, 8);
     out.append(reinterpret_cast<char*>(head), size_t(p + 8 - head));
     uint8_t bytes[8 * longest_varint];
-    for (uint32_t i = 0; i < used;) {
+    for (uint32_t i = 0, end; (end = end_of_thing(chunk, i, used)); i = end) {
         const Entry& e = chunk.entries[i];
         const uint8_t tag = tag_of(e, expected, chunk.track);
         p = bytes;
@@ -150,7 +160,6 @@ void encode(const Chunk& chunk, uint32_t used, std::string& out) {
         if (tag & with_payload) p = put_varint(p, e.size);
         out.append(reinterpret_cast<char*>(bytes), size_t(p - bytes));
         out.append(reinterpret_cast<const char*>(&e + 1), e.size);
-        i += entries_of(e.size);
     }
 }
 
@@ -166,6 +175,7 @@ bool decode(std::string_view bytes, const Visit& visit) {
     ChunkHead head{in.varint(), 0};
     head.track = uint32_t(in.varint());
     const uint64_t things = in.varint();
+    if (things > chunk_entries) return false;
     Expected expected{.stamp = in.fixed<uint64_t>()};
     for (uint64_t i = 0; i < things; ++i) {
         const uint8_t tag = in.byte();
@@ -187,12 +197,9 @@ bool decode(std::string_view bytes, const Visit& visit) {
 
 void walk(const Chunk& chunk, uint32_t used, const Visit& visit) {
     const ChunkHead head{chunk.serial.load(std::memory_order_relaxed), chunk.track};
-    for (uint32_t i = 0; i < used && i < chunk_entries;) {
+    for (uint32_t i = 0, end; (end = end_of_thing(chunk, i, used)); i = end) {
         const Entry& e = chunk.entries[i];
-        const uint32_t next = i + entries_of(e.size);
-        if (next > used || e.kind == Kind::none || int(e.kind) >= kind_count) return;
         visit(head, e, {reinterpret_cast<const char*>(&e + 1), e.size});
-        i = next;
     }
 }
 

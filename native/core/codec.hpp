@@ -23,7 +23,8 @@
 
 namespace eventide::recorder {
 
-// Appends to `out`. `used`: how many entries are published.
+// Appends to `out`. `used`: how many entries are published. Stops at the first entry that no writer could have made, as
+// walk() does.
 void encode(const Chunk& chunk, uint32_t used, std::string& out);
 
 struct ChunkHead {

@@ -69,7 +69,7 @@ Code distance_code(uint32_t distance) {
 }
 
 template <class T>
-T load(const char* at) {
+T load_bytes(const char* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
     return value;
@@ -98,7 +98,7 @@ class BitWriter {
 size_t common(const char* a, const char* b, size_t most) {
     size_t same = 0;
     for (; same + 8 <= most; same += 8)
-        if (const uint64_t differ = load<uint64_t>(a + same) ^ load<uint64_t>(b + same))
+        if (const uint64_t differ = load_bytes<uint64_t>(a + same) ^ load_bytes<uint64_t>(b + same))
             return same + size_t(std::countr_zero(differ)) / 8;
     while (same < most && a[same] == b[same]) ++same;
     return same;
@@ -112,11 +112,11 @@ void matches(BitWriter& out, std::string_view data) {
     const auto literal = [&] { out.put(literals[uint8_t(text[at++])]); };
     if (size) literal();  // so that place 0 of `newest` is always behind us
     while (at + shortest <= size) {
-        const auto four = load<uint32_t>(text + at);
+        const auto four = load_bytes<uint32_t>(text + at);
         uint32_t& known = newest[four * 2'654'435'761U >> (32 - hash_bits)];
         const size_t from = known;
         known = uint32_t(at);
-        if (at - from > farthest || load<uint32_t>(text + from) != four) {
+        if (at - from > farthest || load_bytes<uint32_t>(text + from) != four) {
             literal();
             continue;
         }

@@ -4,13 +4,14 @@
 #include <tuple>
 #include <vector>
 
+#include "clamped.hpp"
 #include "column.hpp"
 
 namespace eventide {
 namespace {
 
 int64_t end_of(const SpanColumns& spans, size_t row) {
-    return spans.duration[row] == NONE ? INT64_MAX : spans.start[row] + spans.duration[row];
+    return spans.duration[row] == NONE ? INT64_MAX : clamped::add(spans.start[row], spans.duration[row]);
 }
 
 // Spans of the points' tracks alone, outer before inner.
@@ -18,6 +19,7 @@ std::vector<size_t> in_order(const SpanColumns& spans, const Points& points) {
     std::vector<int32_t> tracks(points.track, points.track + points.rows);
     std::sort(tracks.begin(), tracks.end());
     tracks.erase(std::unique(tracks.begin(), tracks.end()), tracks.end());
+    tracks.erase(tracks.begin(), std::lower_bound(tracks.begin(), tracks.end(), 0));  // no span is on those
     std::vector<bool> wanted(tracks.empty() ? 0 : size_t(tracks.back()) + 1);
     for (const int32_t track : tracks) wanted[size_t(track)] = true;
     std::vector<size_t> order;

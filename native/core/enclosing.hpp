@@ -20,7 +20,8 @@ struct Points {
     size_t rows;
 };
 
-// The row of the innermost span of its track that holds each point, both ends included, or -1. Of spans that begin
+// The row of the innermost span of its track that holds each point, both ends included, or -1, also where there is no
+// such track. Of spans that begin
 // together the shortest is innermost. O((spans + points) log).
 void find_spans(const SpanColumns& spans, const Points& points, int64_t* out);
 

@@ -6,50 +6,54 @@
 #include <string>
 #include <string_view>
 
+#include "utf8.hpp"
+
 namespace eventide::json {
 
-// The length of the UTF-8 sequence at p, or 0 if there is none.
-inline size_t utf8_length(const unsigned char* p, size_t left) noexcept {
-    if (p[0] < 0x80) return 1;
-    const size_t n = p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
-    if (!n || p[0] >= 0xf5 || n > left) return 0;
-    for (size_t i = 1; i < n; ++i)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    const bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    const bool surrogate = p[0] == 0xed && p[1] >= 0xa0;
-    return overlong || surrogate || (p[0] == 0xf4 && p[1] >= 0x90) ? 0 : n;
-}
-
-// With its quotes. What is not UTF-8 becomes the replacement character.
-inline std::string quote(std::string_view text) {
-    std::string out = "\"";
+// Appended with its quotes. What is not UTF-8 becomes the replacement character.
+inline void quote(std::string& out, std::string_view text) {
+    const auto plain = [](char c) { return uint8_t(c) >= 0x20 && uint8_t(c) < 0x80 && c != '"' && c != '\\'; };
+    out += '"';
     for (size_t i = 0; i < text.size();) {
-        const auto* p = reinterpret_cast<const unsigned char*>(text.data()) + i;
-        const size_t n = utf8_length(p, text.size() - i);
+        const size_t begin = i;
+        while (i < text.size() && plain(text[i])) ++i;
+        out.append(text, begin, i - begin);
+        if (i == text.size()) break;
+        const char* p = text.data() + i;
+        const size_t n = uint8_t(*p) < 0x80 ? 1 : size_t(utf8_length(p, text.data() + text.size()));
         if (n == 0) {
             out += "\xef\xbf\xbd";
         } else if (*p == '"' || *p == '\\') {
             out += '\\';
-            out += char(*p);
+            out += *p;
         } else if (*p == '\n' || *p == '\t' || *p == '\r') {
             out += *p == '\n' ? "\\n" : *p == '\t' ? "\\t" : "\\r";
-        } else if (*p < 0x20) {
+        } else if (uint8_t(*p) < 0x20) {
             char escaped[8];
-            std::snprintf(escaped, sizeof escaped, "\\u%04x", *p);
+            std::snprintf(escaped, sizeof escaped, "\\u%04x", unsigned(*p));
             out += escaped;
         } else {
             out.append(text, i, n);
         }
         i += n ? n : 1;
     }
-    return out + '"';
+    out += '"';
+}
+
+inline std::string quote(std::string_view text) {
+    std::string out;
+    quote(out, text);
+    return out;
 }
 
 // {"key": value, ...}; values that are text have to be quoted already.
 class Object {
   public:
-    Object& add(std::string_view key, const std::string& value) {
-        text_ += (text_.size() > 1 ? ", " : "") + quote(key) + ": " + value;
+    Object& add(std::string_view key, std::string_view value) {
+        if (text_.size() > 1) text_ += ", ";
+        quote(text_, key);
+        text_ += ": ";
+        text_ += value;
         return *this;
     }
     Object& add(std::string_view key, uint64_t value) { return add(key, std::to_string(value)); }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+
+#include "error.hpp"
 
 namespace eventide::trace {
 namespace {
@@ -45,6 +48,11 @@ class Stacks {
 }  // namespace
 
 Lanes assign_lanes(const Spans& spans, int32_t tracks) {
+    for (int64_t row = 0; row < spans.count; ++row)
+        if (spans.track[row] < 0 || spans.track[row] >= tracks)
+            throw Error(ErrorKind::value, "row " + std::to_string(row) + " of spans has track " +
+                                              std::to_string(spans.track[row]) + ", and there are " +
+                                              std::to_string(tracks) + " tracks");
     Lanes out;
     out.lane.assign(size_t(spans.count), 0);
     out.track.resize(size_t(tracks));
@@ -80,7 +88,7 @@ std::vector<int64_t> enclosing(const Spans& spans, const Lanes& lanes, int64_t c
     int32_t current = -1;
     size_t at = 0, end = 0;
     for (const int64_t q : queries) {
-        if (track[q] < 0) continue;
+        if (track[q] < 0 || size_t(track[q]) + 1 >= lanes.first.size()) continue;
         if (track[q] != current) {
             current = track[q];
             open.clear();

@@ -15,10 +15,11 @@ struct Lanes {
     std::vector<int64_t> first;  // of each lane, its place in `order`; one more at the end
 };
 
-// First fit: the first lane of its track on which a span nests. Unfinished spans end after all others.
+// First fit: the first lane of its track on which a span nests. Unfinished spans end after all others. Throws Error
+// (value) where a span's track is none of the `tracks`.
 Lanes assign_lanes(const Spans& spans, int32_t tracks);
 
-// The innermost span on the track's own lane that is open at the time, or -1.
+// The innermost span on the track's own lane that is open at the time, or -1; also for a track that does not exist.
 std::vector<int64_t> enclosing(const Spans& spans, const Lanes& lanes, int64_t count, const int32_t* track,
                                const int64_t* time);
 

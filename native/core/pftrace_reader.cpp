@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "clamped.hpp"
 #include "proto.hpp"
 
 namespace eventide::trace {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr uint32_t own_table_field = 19'019;    // of TracePacket: only we write it
 constexpr uint64_t thread_tracks = 1ull << 63;  // uuids for threads that are described without a track
+constexpr size_t most_times = 64;               // see room_
 
 }  // namespace
 
@@ -33,11 +35,12 @@ struct PftraceReader::Event {
 
 size_t PftraceReader::feed(std::string_view data, size_t at, std::string& compressed) {
     compressed.clear();
+    if (at == 0) room_ += most_times * data.size();
     while (at < data.size()) {
         proto::Fields f(data.substr(at));
         if (!f.next()) return at;
         at = size_t(f.at() - data.data());
-        if (f.number == 1 && f.type == 2) packet(f.text, compressed);
+        if (f.tag == proto::bytes_field(1)) packet(f.text, compressed);
         if (!compressed.empty()) return at;
     }
     return at;
@@ -49,47 +52,47 @@ void PftraceReader::packet(std::string_view data, std::string& compressed) {
     bool has_time = false;
     std::string_view event, interned, defaults, snapshot, thread;
     for (proto::Fields f(data); f.next();) {
-        switch (f.number) {
-            case 8:
+        switch (f.tag) {
+            case proto::varint_field(8):
                 timestamp = f.value, has_time = true;
                 break;
-            case 10:
+            case proto::varint_field(10):
                 id = uint32_t(f.value);
                 break;
-            case 11:
+            case proto::bytes_field(11):
                 event = f.text.data() ? f.text : std::string_view("", 0);
                 break;
-            case 12:
+            case proto::bytes_field(12):
                 interned = f.text;
                 break;
-            case 13:
+            case proto::varint_field(13):
                 flags |= f.value;
                 break;
-            case 41:
+            case proto::varint_field(41):
                 flags |= f.value ? 1 : 0;
                 break;
-            case 58:
+            case proto::varint_field(58):
                 clock = f.value;
                 break;
-            case 59:
+            case proto::bytes_field(59):
                 defaults = f.text;
                 break;
-            case 6:
+            case proto::bytes_field(6):
                 snapshot = f.text;
                 break;
-            case 44:
+            case proto::bytes_field(44):
                 thread = f.text;
                 break;
-            case 60:
+            case proto::bytes_field(60):
                 descriptor(f.text);
                 break;
-            case 5:
+            case proto::bytes_field(5):
                 chrome_events(f.text);
                 break;
-            case 50:
+            case proto::bytes_field(50):
                 compressed = f.text;
                 break;
-            case own_table_field:
+            case proto::bytes_field(own_table_field):
                 own_table(f.text);
                 break;
             default:
@@ -105,10 +108,10 @@ void PftraceReader::packet(std::string_view data, std::string& compressed) {
         PftraceTrack track;
         track.thread = true;
         for (proto::Fields f(thread); f.next();) {
-            if (f.number == 1) track.pid = int64_t(f.value);
-            if (f.number == 2) track.tid = int64_t(f.value);
-            if (f.number == 5) track.name = f.text;
-            if (f.number == 6) sequence.thread_time = int64_t(f.value);
+            if (f.tag == proto::varint_field(1)) track.pid = int64_t(f.value);
+            if (f.tag == proto::varint_field(2)) track.tid = int64_t(f.value);
+            if (f.tag == proto::bytes_field(5)) track.name = f.text;
+            if (f.tag == proto::varint_field(6)) sequence.thread_time = int64_t(f.value);
         }
         sequence.thread_track = thread_tracks | uint64_t(track.pid) << 32 | uint64_t(uint32_t(track.tid));
         out_.tracks[sequence.thread_track] = track;
@@ -129,29 +132,29 @@ void PftraceReader::descriptor(std::string_view data) {
     uint64_t uuid = 0;
     PftraceTrack track;
     for (proto::Fields f(data); f.next();) {
-        if (f.number == 1) uuid = f.value;
-        if (f.number == 5) track.parent = f.value;
-        if (f.number == 2 || f.number == 10) track.name = f.text;
-        if (f.number == 3) {
+        if (f.tag == proto::varint_field(1)) uuid = f.value;
+        if (f.tag == proto::varint_field(5)) track.parent = f.value;
+        if (f.tag == proto::bytes_field(2) || f.tag == proto::bytes_field(10)) track.name = f.text;
+        if (f.tag == proto::bytes_field(3)) {
             track.process = true;
             for (proto::Fields p(f.text); p.next();) {
-                if (p.number == 1) track.pid = int64_t(p.value);
-                if (p.number == 6 && track.name.empty()) track.name = p.text;
+                if (p.tag == proto::varint_field(1)) track.pid = int64_t(p.value);
+                if (p.tag == proto::bytes_field(6) && track.name.empty()) track.name = p.text;
             }
         }
-        if (f.number == 4) {
+        if (f.tag == proto::bytes_field(4)) {
             track.thread = true;
             for (proto::Fields t(f.text); t.next();) {
-                if (t.number == 1) track.pid = int64_t(t.value);
-                if (t.number == 2) track.tid = int64_t(t.value);
-                if (t.number == 5 && track.name.empty()) track.name = t.text;
+                if (t.tag == proto::varint_field(1)) track.pid = int64_t(t.value);
+                if (t.tag == proto::varint_field(2)) track.tid = int64_t(t.value);
+                if (t.tag == proto::bytes_field(5) && track.name.empty()) track.name = t.text;
             }
         }
-        if (f.number == 8) {
+        if (f.tag == proto::bytes_field(8)) {
             track.counter = true;
             for (proto::Fields c(f.text); c.next();) {
-                if (c.number == 4 && c.value) track.unit = int64_t(c.value);
-                if (c.number == 5) track.incremental = c.value;
+                if (c.tag == proto::varint_field(4) && c.value) track.unit = int64_t(c.value);
+                if (c.tag == proto::varint_field(5)) track.incremental = c.value;
             }
         }
     }
@@ -160,11 +163,11 @@ void PftraceReader::descriptor(std::string_view data) {
 
 void PftraceReader::chrome_events(std::string_view data) {
     for (proto::Fields f(data); f.next();) {
-        if (f.number != 2) continue;
+        if (f.tag != proto::bytes_field(2)) continue;
         std::string_view name, text;
         for (proto::Fields m(f.text); m.next();) {
-            if (m.number == 1) name = m.text;
-            if (m.number == 2) text = m.text;
+            if (m.tag == proto::bytes_field(1)) name = m.text;
+            if (m.tag == proto::bytes_field(2)) text = m.text;
         }
         if (name == "eventide") out_.about = text;
     }
@@ -173,8 +176,8 @@ void PftraceReader::chrome_events(std::string_view data) {
 void PftraceReader::own_table(std::string_view data) {
     std::string_view name, table;
     for (proto::Fields f(data); f.next();) {
-        if (f.number == 1) name = f.text;
-        if (f.number == 2) table = f.text;
+        if (f.tag == proto::bytes_field(1)) name = f.text;
+        if (f.tag == proto::bytes_field(2)) table = f.text;
     }
     out_.tables.emplace_back(name, table);
 }
@@ -183,62 +186,62 @@ void PftraceReader::track_event(std::string_view data, Sequence& sequence, int64
     ++out_.packets;
     Event e;
     for (proto::Fields f(data); f.next();) {
-        switch (f.number) {
-            case 1:
+        switch (f.tag) {
+            case proto::varint_field(1):
                 e.microseconds = int64_t(f.value), e.has_time = true;
                 break;
-            case 16:
+            case proto::varint_field(16):
                 e.microseconds = int64_t(f.value), e.has_time = e.absolute = true;
                 break;
-            case 3:
+            case proto::varint_field(3):
                 if (const auto c = sequence.categories.find(f.value); !e.category && c != sequence.categories.end())
                     e.category = c->second;
                 break;
-            case 22:
+            case proto::bytes_field(22):
                 if (!e.category) e.category = out_.texts.intern(f.text);
                 break;
-            case 4:
+            case proto::bytes_field(4):
                 e.annotations.push_back(f.text);
                 break;
-            case 6:
+            case proto::bytes_field(6):
                 legacy(f.text, e);
                 break;
-            case 9:
+            case proto::varint_field(9):
                 e.type = f.value;
                 break;
-            case 10:
+            case proto::varint_field(10):
                 e.name = f.value;
                 break;
-            case 23:
+            case proto::bytes_field(23):
                 e.plain_name = f.text;
                 break;
-            case 11:
+            case proto::varint_field(11):
                 e.track = f.value, e.has_track = true;
                 break;
-            case 30:
+            case proto::varint_field(30):
                 e.value = double(int64_t(f.value)), e.has_value = true;
                 break;
-            case 44:
+            case proto::fixed64_field(44):
                 e.value = f.real(), e.has_value = true;
                 break;
-            case 36:
-            case 47:
+            case proto::varint_field(36):
+            case proto::fixed64_field(47):
                 e.flows.push_back({f.value, false});
                 break;
-            case 42:
-            case 48:
+            case proto::varint_field(42):
+            case proto::fixed64_field(48):
                 e.flows.push_back({f.value, true});
                 break;
-            case 12:
+            case proto::varint_field(12):
                 e.extra.push_back(int64_t(f.value));
                 break;
-            case 46:
+            case proto::fixed64_field(46):
                 e.extra_double.push_back(f.real());
                 break;
-            case 31:
+            case proto::varint_field(31):
                 e.extra_tracks.push_back(f.value);
                 break;
-            case 45:
+            case proto::varint_field(45):
                 e.extra_double_tracks.push_back(f.value);
                 break;
             default:
@@ -246,20 +249,21 @@ void PftraceReader::track_event(std::string_view data, Sequence& sequence, int64
         }
     }
     if (!has_time && e.has_time) {  // older writers: microseconds, as a difference or not
-        if (!e.absolute) sequence.thread_time += e.microseconds;
-        time = (e.absolute ? e.microseconds : sequence.thread_time) * 1000;
+        if (!e.absolute) sequence.thread_time = clamped::add(sequence.thread_time, e.microseconds);
+        time = clamped::multiply(e.absolute ? e.microseconds : sequence.thread_time, 1000);
     }
     if (!e.has_track) e.track = sequence.has_default_track ? sequence.default_track : sequence.thread_track;
     counters(e, sequence, time);
     if (e.type == 4) return;
     if (const auto n = sequence.names.find(e.name); e.name && n != sequence.names.end()) e.slice.name = n->second;
     if (!e.plain_name.empty()) e.slice.name = out_.texts.intern(e.plain_name);
-    AnnotationReader reader(sequence, out_.texts);
+    AnnotationReader reader(sequence, out_.texts, room_);
     std::string json;
     Own own;
     for (const std::string_view annotation : e.annotations)
         reader.member(json, annotation, out_.about.empty() ? nullptr : &own);
     if (!json.empty()) e.slice.args = out_.texts.append("{" + json + "}");
+    out_.left_out += reader.left_out();
     if (!own.args.empty()) e.slice.args = out_.texts.append(own.args);
     e.slice.queued = own.queued;
     e.slice.cpu = own.cpu;
@@ -272,9 +276,9 @@ void PftraceReader::track_event(std::string_view data, Sequence& sequence, int64
 
 void PftraceReader::legacy(std::string_view data, Event& event) {
     for (proto::Fields f(data); f.next();) {
-        if (f.number == 1 && !event.name) event.name = f.value;
-        if (f.number == 3) event.duration = int64_t(f.value) * 1000;
-        if (f.number != 2) continue;
+        if (f.tag == proto::varint_field(1) && !event.name) event.name = f.value;
+        if (f.tag == proto::varint_field(3)) event.duration = clamped::multiply(int64_t(f.value), 1000);
+        if (f.tag != proto::varint_field(2)) continue;
         switch (char(f.value)) {
             case 'B':
                 event.type = 1;
@@ -320,7 +324,7 @@ void PftraceReader::add(const Event& e, int64_t time) {
         slice.instant = e.type == 3;
         if (slice.instant || e.type == 'X') {
             h.kind = Kind::instant;  // nothing will end it
-            slice.end = time + (slice.instant || e.duration == none ? 0 : e.duration);
+            slice.end = clamped::add(time, slice.instant || e.duration == none ? 0 : e.duration);
         }
         h.slice = int64_t(out_.slices.size());
         out_.slices.push_back(slice);

@@ -48,6 +48,7 @@ struct PftraceContents {
     int64_t lost = 0;        // need what their sequence was told before the file begins
     int64_t loose_ends = 0;  // ends of slices that never began
     int64_t legacy = 0;      // events of kinds that are no longer written
+    int64_t left_out = 0;    // texts of arguments: more than there is room for
 };
 
 class PftraceReader {
@@ -85,6 +86,8 @@ class PftraceReader {
     PftraceContents out_;
     std::map<uint32_t, Sequence> sequences_;
     Clocks clocks_;
+    // Arguments refer to texts, and each gets them written out: how many bytes that may still make of the file.
+    size_t room_ = 16 << 20;
     std::vector<Happening> happenings_;
     std::vector<FlowId> flows_;
 };

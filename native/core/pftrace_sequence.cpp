@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "json_cursor.hpp"
-#include "proto.hpp"
 
 namespace eventide::trace {
 namespace {
@@ -36,13 +35,13 @@ void Clocks::snapshot(std::string_view data, uint32_t sequence) {
     std::vector<Reading> readings;
     const Reading* reference = nullptr;
     for (proto::Fields f(data); f.next();) {
-        if (f.number != 1) continue;
+        if (f.tag != proto::bytes_field(1)) continue;
         Reading r;
         for (proto::Fields c(f.text); c.next();) {
-            if (c.number == 1) r.id = c.value;
-            if (c.number == 2) r.time = int64_t(c.value);
-            if (c.number == 3) r.incremental = c.value;
-            if (c.number == 4 && c.value) r.unit = int64_t(c.value);
+            if (c.tag == proto::varint_field(1)) r.id = c.value;
+            if (c.tag == proto::varint_field(2)) r.time = int64_t(c.value);
+            if (c.tag == proto::varint_field(3)) r.incremental = c.value;
+            if (c.tag == proto::varint_field(4) && c.value) r.unit = int64_t(c.value);
         }
         readings.push_back(r);
     }
@@ -69,17 +68,17 @@ int64_t Clocks::resolve(uint64_t clock, uint32_t sequence, uint64_t value) {
 
 void Sequence::interned(std::string_view data, TextTable& texts) {
     for (proto::Fields f(data); f.next();) {
-        Names* const into = f.number == 1    ? &categories
-                            : f.number == 2  ? &names
-                            : f.number == 3  ? &annotation_names
-                            : f.number == 29 ? &strings
-                                             : nullptr;
+        Names* const into = f.tag == proto::bytes_field(1)    ? &categories
+                            : f.tag == proto::bytes_field(2)  ? &names
+                            : f.tag == proto::bytes_field(3)  ? &annotation_names
+                            : f.tag == proto::bytes_field(29) ? &strings
+                                                              : nullptr;
         if (!into) continue;
         uint64_t iid = 0;
         std::string_view name;
         for (proto::Fields entry(f.text); entry.next();) {
-            if (entry.number == 1) iid = entry.value;
-            if (entry.number == 2) name = entry.text;
+            if (entry.tag == proto::varint_field(1)) iid = entry.value;
+            if (entry.tag == proto::bytes_field(2)) name = entry.text;
         }
         (*into)[iid] = texts.intern(name);
     }
@@ -91,25 +90,32 @@ void Sequence::defaults(std::string_view data) {
     extra_counters.clear();
     extra_double_counters.clear();
     for (proto::Fields f(data); f.next();) {
-        if (f.number == 58) default_clock = f.value;
-        if (f.number != 11) continue;
+        if (f.tag == proto::varint_field(58)) default_clock = f.value;
+        if (f.tag != proto::bytes_field(11)) continue;
         for (proto::Fields e(f.text); e.next();) {
-            if (e.number == 11) default_track = e.value, has_default_track = true;
-            if (e.number == 31) extra_counters.push_back(e.value);
-            if (e.number == 45) extra_double_counters.push_back(e.value);
+            if (e.tag == proto::varint_field(11)) default_track = e.value, has_default_track = true;
+            if (e.tag == proto::varint_field(31)) extra_counters.push_back(e.value);
+            if (e.tag == proto::varint_field(45)) extra_double_counters.push_back(e.value);
         }
     }
 }
 
-std::string_view AnnotationReader::text(const Sequence::Names& names, uint64_t iid) const {
+std::string_view AnnotationReader::text(const Sequence::Names& names, uint64_t iid) {
     const auto found = names.find(iid);
-    return found == names.end() ? std::string_view() : std::string_view(texts_[found->second]);
+    if (found == names.end()) return {};
+    const std::string_view text = texts_[found->second];
+    if (text.size() > room_) {
+        ++left_out_;
+        return {};
+    }
+    room_ -= text.size();
+    return text;
 }
 
-std::string_view AnnotationReader::name(std::string_view annotation) const {
+std::string_view AnnotationReader::name(std::string_view annotation) {
     for (proto::Fields f(annotation); f.next();) {
-        if (f.number == 1) return text(sequence_.annotation_names, f.value);
-        if (f.number == 10) return f.text;
+        if (f.tag == proto::varint_field(1)) return text(sequence_.annotation_names, f.value);
+        if (f.tag == proto::bytes_field(10)) return f.text;
     }
     return {};
 }
@@ -125,7 +131,7 @@ void AnnotationReader::member(std::string& json, std::string_view annotation, Ow
 
 void AnnotationReader::take_own(std::string_view annotation, Own& own) {
     for (proto::Fields f(annotation); f.next();) {
-        if (f.number != 11) continue;
+        if (f.tag != proto::bytes_field(11)) continue;
         const std::string_view called = name(f.text);
         int64_t* const into = called == "queued_ns"     ? &own.queued
                               : called == "cpu_ns"      ? &own.cpu
@@ -135,9 +141,10 @@ void AnnotationReader::take_own(std::string_view annotation, Own& own) {
                                                         : nullptr;
         bool is_text = false;
         for (proto::Fields v(f.text); v.next();) {
-            if (into && v.number == 4) *into = int64_t(v.value);
-            if (called == "outcome" && v.number == 17) own.outcome = texts_.intern(text(sequence_.strings, v.value));
-            if (called == "args" && v.number == 6) own.args = v.text, is_text = true;
+            if (into && v.tag == proto::varint_field(4)) *into = int64_t(v.value);
+            if (called == "outcome" && v.tag == proto::varint_field(17))
+                own.outcome = texts_.intern(text(sequence_.strings, v.value));
+            if (called == "args" && v.tag == proto::bytes_field(6)) own.args = v.text, is_text = true;
         }
         if (called == "args" && !is_text) {
             own.args.clear();
@@ -147,44 +154,67 @@ void AnnotationReader::take_own(std::string_view annotation, Own& own) {
     }
 }
 
+// A writer gives one value, or the members of one dict or array. Where a damaged file has more, the last one counts.
 void AnnotationReader::value(std::string& json, std::string_view annotation, int depth) {
     char close = 0;  // of a dict or an array that has been opened
     const size_t before = json.size();
     for (proto::Fields f(annotation); f.next();) {
-        if (f.number == 11 || f.number == 12) {
-            if (depth > deepest) continue;
-            if (!close) json += f.number == 11 ? '{' : '[';
-            const bool first = !close;
-            close = f.number == 11 ? '}' : ']';
-            if (!first) json += ", ";
-            if (f.number == 11) {
+        const bool dict = f.tag == proto::bytes_field(11);
+        if (!dict && f.tag != proto::bytes_field(12)) {
+            const size_t end = json.size();
+            if (!scalar(json, f)) continue;
+            json.erase(before, end - before);
+            close = 0;
+        } else if (depth <= deepest) {
+            const char closes = dict ? '}' : ']';
+            if (close != closes) json.resize(before);
+            json += close == closes ? ", " : dict ? "{" : "[";
+            close = closes;
+            if (dict) {
                 json::quote(json, name(f.text));
                 json += ": ";
             }
             value(json, f.text, depth + 1);
-        } else if (f.number == 2) {
+        }
+    }
+    if (close) json += close;
+    if (json.size() == before) json += "null";
+}
+
+// Whether the field is a value, which is then appended.
+bool AnnotationReader::scalar(std::string& json, const proto::Fields& f) {
+    switch (f.tag) {
+        case proto::varint_field(2):
             json += f.value ? "true" : "false";
-        } else if (f.number == 3 || f.number == 7) {
+            return true;
+        case proto::varint_field(3):
+        case proto::varint_field(7):
             json += std::to_string(f.value);
-        } else if (f.number == 4) {
+            return true;
+        case proto::varint_field(4):
             json += std::to_string(int64_t(f.value));
-        } else if (f.number == 5) {
+            return true;
+        case proto::fixed64_field(5):
             real(json, f.real());
-        } else if (f.number == 6) {
+            return true;
+        case proto::bytes_field(6):
             json::quote(json, f.text);
-        } else if (f.number == 17) {
+            return true;
+        case proto::varint_field(17):
             json::quote(json, text(sequence_.strings, f.value));
-        } else if (f.number == 9) {
+            return true;
+        case proto::bytes_field(9): {
             json::Cursor cursor(f.text);
             const std::string_view whole = cursor.skip();
             if (!whole.empty() && cursor.peek() == '\0')
                 json += whole;
             else
                 json::quote(json, f.text);
+            return true;
         }
+        default:
+            return false;
     }
-    if (close) json += close;
-    if (json.size() == before) json += "null";
 }
 
 }  // namespace eventide::trace

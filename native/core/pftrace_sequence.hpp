@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "proto.hpp"
 
 namespace eventide::trace {
 
@@ -89,18 +90,25 @@ struct Own {
 // Debug annotations as the members of a JSON object.
 class AnnotationReader {
   public:
-    AnnotationReader(const Sequence& sequence, TextTable& texts) : sequence_(sequence), texts_(texts) {}
+    // `room`: how many bytes of texts that are given by number may still be written out.
+    AnnotationReader(const Sequence& sequence, TextTable& texts, size_t& room)
+        : sequence_(sequence), texts_(texts), room_(room) {}
     // Appends `"name": value`. With `own`, an annotation called `eventide` is taken apart instead.
     void member(std::string& json, std::string_view annotation, Own* own);
+    // Texts for which there was no room.
+    int64_t left_out() const { return left_out_; }
 
   private:
     void value(std::string& json, std::string_view annotation, int depth);
     void take_own(std::string_view annotation, Own& own);
-    std::string_view name(std::string_view annotation) const;
-    std::string_view text(const Sequence::Names& names, uint64_t iid) const;
+    bool scalar(std::string& json, const proto::Fields& field);
+    std::string_view name(std::string_view annotation);
+    std::string_view text(const Sequence::Names& names, uint64_t iid);
 
     const Sequence& sequence_;
     TextTable& texts_;
+    size_t& room_;
+    int64_t left_out_ = 0;
 };
 
 }  // namespace eventide::trace

@@ -55,19 +55,30 @@ void bytes(Out& out, uint32_t field, std::string_view value) {
     out.append(value);
 }
 
+// A field's number and wire type, as it is written: what a reader compares, so that a field of another type is unknown
+// to it and not a zero.
+constexpr uint32_t varint_field(uint32_t number) {
+    return number << 3;
+}
+constexpr uint32_t fixed64_field(uint32_t number) {
+    return number << 3 | 1;
+}
+constexpr uint32_t bytes_field(uint32_t number) {
+    return number << 3 | 2;
+}
+
 // One field after the other; stops at the first byte that makes no sense.
 class Fields {
   public:
     explicit Fields(std::string_view message) : at_(message.data()), end_(at_ + message.size()) {}
 
     bool next() {
-        uint64_t tag;
-        if (at_ == end_ || !read(tag)) return false;
-        number = uint32_t(tag >> 3);
-        type = tag & 7;
+        uint64_t read_tag;
+        if (at_ == end_ || !read(read_tag) || read_tag > UINT32_MAX || read_tag < 8) return false;
+        tag = uint32_t(read_tag);
         text = {};
         value = 0;
-        switch (type) {
+        switch (tag & 7) {
             case 0:
                 return read(value);
             case 1:
@@ -92,8 +103,9 @@ class Fields {
     }
     const char* at() const { return at_; }
 
-    uint32_t number = 0;
-    unsigned type = 0;
+    uint32_t number() const { return tag >> 3; }
+
+    uint32_t tag = 0;
     uint64_t value = 0;     // of a varint or fixed
     std::string_view text;  // of what has a length
 

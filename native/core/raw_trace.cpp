@@ -91,10 +91,10 @@ std::optional<bool> read_header(const File& file, BufferHeader& to) {
     return false;
 }
 
-void read_buffer(RawTrace& out, const File& file) {
+void read_buffer(RawTrace& out, const std::string& head, const File& file) {
     BufferHeader h{};
     if (file.read(&h, sizeof h, 0) != sizeof h || std::memcmp(h.magic, buffer_magic, 8) != 0) return;
-    if (h.version != format_version || hex(h.session, sizeof h.session) != member(out.head, "session")) return;
+    if (h.version != format_version || hex(h.session, sizeof h.session) != member(head, "session")) return;
     // Numbers that damage has made too large lead nowhere.
     const uint64_t size = file.size(), count = std::min<uint64_t>(h.chunk_count, size / chunk_bytes);
     for (uint64_t i = 0; i < count; ++i)
@@ -149,19 +149,41 @@ void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_
 
 // Frames up to the first that is not whole.
 template <class Take>
-uint64_t each_frame(std::string_view bytes, Take take) {
+uint64_t each_frame(std::string_view bytes, Take take, bool check = true) {
     uint64_t at = sizeof file_magic + 4;
     while (bytes.size() - at >= 12) {
         uint32_t head[3];
         std::memcpy(head, bytes.data() + at, sizeof head);
         if (head[1] > bytes.size() - at - 12) break;
         const std::string_view payload = bytes.substr(at + 12, head[1]);
-        if (head[0] < 1 || head[0] > uint32_t(FrameType::end) || crc32(payload.data(), payload.size()) != head[2])
-            break;
+        if (head[0] < 1 || head[0] > uint32_t(FrameType::end)) break;
+        if (check && crc32(payload.data(), payload.size()) != head[2]) break;
         take(FrameType(head[0]), payload, at);
         at += 12 + head[1];
     }
     return at;
+}
+
+// Whether the last frame is the end, if all are sound.
+bool seems_closed(std::string_view bytes) {
+    bool closed = false;
+    each_frame(bytes, [&](FrameType type, std::string_view, uint64_t) { closed |= type == FrameType::end; }, false);
+    return closed;
+}
+
+std::string first_frame(std::string_view bytes) {
+    std::string head;
+    each_frame(bytes, [&](FrameType type, std::string_view payload, uint64_t) {
+        if (type == FrameType::head) head = payload;
+    });
+    return head;
+}
+
+RawTrace& take_frames(RawTrace& out) {
+    out.good = each_frame(out.bytes, [&](FrameType type, std::string_view payload, uint64_t offset) {
+        take_frame(out, type, payload, offset);
+    });
+    return out;
 }
 
 std::string read_all(const std::string& path) {
@@ -210,26 +232,20 @@ std::string account_of(const BufferHeader& h, const LaneRecord* lanes, uint32_t 
 
 RawTrace load(const std::string& path) {
     RawTrace out;
-    {
-        const std::string first = read_all(path);
-        check_magic(first);
-        each_frame(first, [&](FrameType type, std::string_view payload, uint64_t) {
-            if (type == FrameType::head) out.head = payload;
-            if (type == FrameType::end) out.closed = true;
-        });
-    }
-    if (out.head.empty()) throw FormatError("a trace file without its first frame; copy it again, or record again", 12);
-    if (!out.closed)
-        for (const std::string& place : {member(out.head, "buffer"), path + ".buffer"})
-            if (const File buffer(place); buffer && out.buffer.empty()) {
-                read_buffer(out, buffer);
+    out.bytes = read_all(path);
+    check_magic(out.bytes);
+    if (!seems_closed(out.bytes) || !take_frames(out).closed) {
+        const std::string head = first_frame(out.bytes);
+        out = RawTrace();
+        for (const std::string& place : {member(head, "buffer"), path + ".buffer"})
+            if (const File buffer(place, O_RDONLY | O_NONBLOCK); buffer && out.buffer.empty()) {  // it may be a pipe
+                read_buffer(out, head, buffer);
                 if (!out.account.empty()) out.buffer = place;
             }
-    out.bytes = read_all(path);
-    out.closed = false;
-    out.good = each_frame(out.bytes, [&](FrameType type, std::string_view payload, uint64_t offset) {
-        take_frame(out, type, payload, offset);
-    });
+        out.bytes = read_all(path);
+        take_frames(out);
+    }
+    if (out.head.empty()) throw FormatError("a trace file without its first frame; copy it again, or record again", 12);
     std::set<uint64_t> written;
     for (const std::string_view chunk : out.chunks) written.insert(head_of(chunk).serial);
     std::erase_if(out.left, [&](const auto& chunk) { return written.contains(chunk->serial.load()); });

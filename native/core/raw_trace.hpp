@@ -23,6 +23,10 @@ class FormatError : public std::runtime_error {
 };
 
 struct RawTrace {
+    RawTrace() = default;
+    RawTrace(RawTrace&&) = default;  // never copied: `chunks` point into `bytes`
+    RawTrace& operator=(RawTrace&&) = default;
+
     std::string bytes;                         // the file
     std::vector<std::unique_ptr<Chunk>> left;  // chunks that are only in the buffer, by serial
     std::vector<std::string_view> chunks;      // payloads of frames, in bytes

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "clamped.hpp"
+
 namespace eventide {
 namespace {
 
@@ -15,7 +17,7 @@ class Sweep {
         while (now_ < until) {
             const int64_t top = innermost();
             const int64_t stop = top < 0 ? until : std::min(until, n_.end[top]);
-            if (top >= 0) n_.self_time[top] += stop - now_;
+            if (top >= 0) n_.self_time[top] = clamped::add(n_.self_time[top], clamped::subtract(stop, now_));
             if (segments_ == 0 || n_.owner[segments_ - 1] != top) {
                 n_.times[segments_] = now_;
                 n_.owner[segments_++] = top;
@@ -62,7 +64,8 @@ size_t nest(const Nesting& n) {
 }
 
 void relax(const int64_t* source, const int64_t* target, const int64_t* gap, size_t edges, int64_t* slack) {
-    for (size_t i = 0; i < edges; ++i) slack[source[i]] = std::min(slack[source[i]], gap[i] + slack[target[i]]);
+    for (size_t i = 0; i < edges; ++i)
+        slack[source[i]] = std::min(slack[source[i]], clamped::add(gap[i], slack[target[i]]));
 }
 
 size_t follow(const int64_t* pred, const int64_t* low, int64_t node, int64_t begin, size_t room, int64_t* out) {

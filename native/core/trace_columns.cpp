@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
-#include <unordered_map>
+#include <iterator>
 
+#include "clamped.hpp"
 #include "codec.hpp"
+#include "flat_map.hpp"
 #include "json.hpp"
 #include "things.hpp"
 
 namespace eventide::recorder {
 namespace {
+
+// Arguments refer to their names, and each gets its name written out: how much that may make of a file.
+constexpr size_t least_room = 16 << 20, most_times = 64;
 
 // Piecewise linear between anchors; beyond the last ones with the slope of the whole.
 class Clock {
@@ -24,7 +30,7 @@ class Clock {
             return same;
         });
         const ticks::Anchor &a = anchors_.front(), &z = anchors_.back();
-        if (anchors_.size() > 1) slope_ = double(z.ns - a.ns) / double(z.ticks - a.ticks);
+        if (anchors_.size() > 1) slope_ = slope(a, z);
     }
     int64_t ns(uint64_t t) const {
         size_t next = at_;
@@ -36,7 +42,7 @@ class Clock {
         if (next == 0) return from(anchors_.front(), slope_, t);
         if (next == anchors_.size()) return from(anchors_.back(), slope_, t);
         const ticks::Anchor &a = anchors_[next - 1], &b = anchors_[next];
-        return from(a, double(b.ns - a.ns) / double(b.ticks - a.ticks), t);
+        return from(a, slope(a, b), t);
     }
     ClockModel model() const {
         ClockModel m{slope_, 0, int64_t(anchors_.size())};
@@ -44,17 +50,19 @@ class Clock {
             int64_t off = 0;
             if (i > 0 && i + 1 < anchors_.size()) {
                 const ticks::Anchor &a = anchors_[i - 1], &b = anchors_[i + 1];
-                off = std::abs(from(a, double(b.ns - a.ns) / double(b.ticks - a.ticks), anchors_[i].ticks) -
-                               anchors_[i].ns);
+                off = std::abs(clamped::subtract(from(a, slope(a, b), anchors_[i].ticks), anchors_[i].ns));
             }
-            m.residual_ns = std::max(m.residual_ns, off + anchors_[i].width_ns / 2);
+            m.residual_ns = std::max(m.residual_ns, clamped::add(off, anchors_[i].width_ns / 2));
         }
         return m;
     }
 
   private:
+    static double slope(const ticks::Anchor& a, const ticks::Anchor& b) {
+        return double(clamped::subtract(b.ns, a.ns)) / double(b.ticks - a.ticks);
+    }
     static int64_t from(const ticks::Anchor& a, double slope, uint64_t t) {
-        return a.ns + int64_t(std::llround(double(int64_t(t - a.ticks)) * slope));
+        return clamped::add(a.ns, clamped::round(double(int64_t(t - a.ticks)) * slope));
     }
     std::vector<ticks::Anchor> anchors_;
     double slope_ = 1;
@@ -63,7 +71,8 @@ class Clock {
 
 class Builder {
   public:
-    explicit Builder(const RawTrace& raw) : clock_(raw.anchors) {
+    explicit Builder(const RawTrace& raw)
+        : clock_(raw.anchors), room_(least_room + most_times * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
         read_names(raw.names);
         out.clock = clock_.model();
     }
@@ -94,13 +103,13 @@ class Builder {
 
     void finish() {
         for (const End& end : ends_) {
-            const auto it = open_.find(end.span);
-            if (it == open_.end()) {
+            const size_t* row = open_.find({end.span});
+            if (!row) {
                 ++out.lost_ends;
                 continue;
             }
-            out.spans.end[it->second] = std::max(end.time, out.spans.start[it->second]);
-            out.spans.error[it->second] = end.error;
+            out.spans.end[*row] = std::max(end.time, out.spans.start[*row]);
+            out.spans.error[*row] = end.error;
         }
     }
 
@@ -119,31 +128,43 @@ class Builder {
             const auto kind = NameKind(in.byte());
             const uint64_t id = in.varint();
             const std::string_view text = in.bytes(in.varint());
-            if (in.bad() || id > (1u << 24)) return;
-            auto& list = kind == NameKind::text ? out.texts : kind == NameKind::track ? out.tracks : out.stacks;
-            if (list.size() < id) list.resize(id);
-            if (id) list[id - 1] = text;
+            if (in.bad()) return;
+            if (kind == NameKind::stack) {
+                out.stacks[id] = text;
+                continue;
+            }
+            auto& list = kind == NameKind::text ? out.texts : out.tracks;
+            if (kind != NameKind::text && kind != NameKind::track) return;
+            if (!id || id > list.size() + 1) return;  // they are numbered in the order in which they are written
+            if (id > list.size()) list.emplace_back();
+            list[id - 1] = text;
         }
     }
 
-    std::string_view text_of(uint64_t id) const {
-        return id && id <= out.texts.size() ? out.texts[id - 1] : std::string_view("?");
+    std::string_view text_of(uint64_t id) {
+        if (!id || id > out.texts.size()) return "?";
+        const std::string_view text = out.texts[id - 1];
+        if (text.size() > room_) {
+            ++out.left_out;
+            return "?";
+        }
+        room_ -= text.size();
+        return text;
     }
 
     static std::string number(double v) {
         if (!std::isfinite(v)) return std::isnan(v) ? "\"nan\"" : v > 0 ? "\"inf\"" : "\"-inf\"";
-        char text[32];
-        std::snprintf(text, sizeof text, "%.17g", v);
-        if (std::strtod(text, nullptr) == v) {
-            char shorter[32];
-            std::snprintf(shorter, sizeof shorter, "%.15g", v);
-            if (std::strtod(shorter, nullptr) == v) return shorter;
-        }
-        return text;
+        char text[32];  // as %.15g or %.17g, in any locale
+        double again = 0;
+        const char* end = std::to_chars(text, std::end(text), v, std::chars_format::general, 15).ptr;
+        std::from_chars(text, end, again);
+        if (again != v) end = std::to_chars(text, std::end(text), v, std::chars_format::general, 17).ptr;
+        return std::string(text, size_t(end - text));
     }
 
     // A JSON object, or nothing when there are no arguments. A time among them goes to `time`.
-    std::string arguments(ByteReader& in, int64_t* time) const {
+    std::string arguments(ByteReader& in, int64_t* time) {
+        if (!in.left()) return {};
         json::Object object;
         std::string whole;
         bool any = false;
@@ -192,7 +213,7 @@ class Builder {
     }
 
     void begin(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
-        open_[uint64_t(head.track) << 32 | (e.a & 0xffffffff)] = out.spans.start.size();
+        open_.at({uint64_t(head.track) << 32 | (e.a & 0xffffffff)}) = out.spans.start.size();
         add_span(head.track, e.name, 0, uint32_t(e.b), time, absent, arguments(in, nullptr));
     }
 
@@ -222,7 +243,7 @@ class Builder {
         int64_t more[4] = {absent, absent, absent, absent};
         for (int i = 0; i < 4; ++i)
             if (mask >> i & 1) more[i] = int64_t(in.varint());
-        if (mask & 1) more[0] = int64_t(e.a) + unzigzag(uint64_t(more[0]) - 1);
+        if (mask & 1) more[0] = clamped::add(int64_t(e.a), unzigzag(uint64_t(more[0]) - 1));
         const auto outcome = uint32_t(mask >> 4 & 1 ? in.varint() : 0);
         add_span(track ? track : head.track, e.name, category, stack, int64_t(e.a), int64_t(e.b),
                  arguments(in, nullptr), more, outcome);
@@ -282,7 +303,7 @@ class Builder {
         c.handle.push_back(field(5));
         c.bytes.push_back(field(6));
         const uint64_t start = field(7);
-        c.start.push_back(start ? int64_t(e.b) + unzigzag(start - 1) : absent);
+        c.start.push_back(start ? clamped::add(int64_t(e.b), unzigzag(start - 1)) : absent);
         c.finish.push_back(start ? int64_t(e.b) : absent);
         c.time.push_back(e.b && !start ? int64_t(e.b) : time);
         c.waited.push_back(int64_t(field(8)));
@@ -311,8 +332,9 @@ class Builder {
     }
 
     Clock clock_;
-    std::vector<End> ends_;
-    std::unordered_map<uint64_t, size_t> open_;
+    size_t room_;  // bytes of texts that may still be written out
+    LargeVector<End> ends_;
+    FlatMap<1, size_t> open_;  // by track and number
 };
 
 }  // namespace

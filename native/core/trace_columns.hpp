@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "large_vector.hpp"
 #include "raw_trace.hpp"
 
 namespace eventide::recorder {
@@ -15,7 +17,7 @@ inline constexpr int64_t absent = INT64_MIN;
 
 // Text of many rows in one piece; an empty one stands for none.
 struct TextColumn {
-    std::vector<int64_t> offsets{0};
+    LargeVector<int64_t> offsets{0};
     std::string bytes;
     void add(std::string_view text) {
         bytes += text;
@@ -24,31 +26,31 @@ struct TextColumn {
 };
 
 struct SpanColumns {
-    std::vector<int32_t> track, name, category, outcome, stack, error;  // error: name of what passed through
-    std::vector<int64_t> start, end, submit, cpu, work, correlation;
+    LargeVector<int32_t> track, name, category, outcome, stack, error;  // error: name of what passed through
+    LargeVector<int64_t> start, end, submit, cpu, work, correlation;
     TextColumn arguments;
 };
 struct InstantColumns {
-    std::vector<int32_t> track, name, category, stack;
-    std::vector<int64_t> time;
+    LargeVector<int32_t> track, name, category, stack;
+    LargeVector<int64_t> time;
     TextColumn arguments;
 };
 struct CounterColumns {
-    std::vector<int32_t> track, name, thread;  // thread: the track that told it
-    std::vector<int64_t> time;
-    std::vector<double> value;
+    LargeVector<int32_t> track, name, thread;  // thread: the track that told it
+    LargeVector<int64_t> time;
+    LargeVector<double> value;
 };
 struct EdgeColumns {
-    std::vector<int32_t> kind, from_track, to_track;
-    std::vector<int64_t> from_time, to_time, event, version, correlation;
+    LargeVector<int32_t> kind, from_track, to_track;
+    LargeVector<int64_t> from_time, to_time, event, version, correlation;
 };
 struct HookColumns {
-    std::vector<int32_t> hook, end, outcome, known, thread, device, name, group, stack;  // thread: a track
-    std::vector<int64_t> time, stream, event, version, work, start, finish, waited, cpu;
-    std::vector<uint64_t> handle, bytes;
-    std::vector<int64_t> access_offsets{0};
-    std::vector<uint64_t> access_address, access_bytes, access_run, access_stride;
-    std::vector<uint8_t> access_write, access_possible;
+    LargeVector<int32_t> hook, end, outcome, known, thread, device, name, group, stack;  // thread: a track
+    LargeVector<int64_t> time, stream, event, version, work, start, finish, waited, cpu;
+    LargeVector<uint64_t> handle, bytes;
+    LargeVector<int64_t> access_offsets{0};
+    LargeVector<uint64_t> access_address, access_bytes, access_run, access_stride;
+    LargeVector<uint8_t> access_write, access_possible;
 };
 
 // How ticks became nanoseconds.
@@ -64,11 +66,13 @@ struct TraceColumns {
     CounterColumns counters;
     EdgeColumns edges;
     HookColumns hooks;
-    std::vector<std::string_view> texts, tracks, stacks;  // by number - 1; stacks: by number, with gaps
+    std::vector<std::string_view> texts, tracks;  // by number - 1
+    std::map<uint64_t, std::string_view> stacks;  // by number
     ClockModel clock;
     uint64_t things[kind_count] = {};
     uint64_t lost_ends = 0;  // ends of spans whose beginning is not there
     uint64_t damaged = 0;    // chunks that could not be read to their end
+    uint64_t left_out = 0;   // names of arguments: more than there is room for
 };
 
 // The texts point into `raw`.

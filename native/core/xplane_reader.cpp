@@ -59,9 +59,9 @@ class Reader {
     XplaneContents read() {
         std::vector<Plane> planes;
         each(data_, [&](const Fields& f) {
-            if (f.number == 1) planes.push_back(parse_plane(text(f)));
-            if (f.number == 2) out_.errors.emplace_back(text(f));
-            if (f.number == 3) out_.warnings.emplace_back(text(f));
+            if (f.number() == 1) planes.push_back(parse_plane(text(f)));
+            if (f.number() == 2) out_.errors.emplace_back(text(f));
+            if (f.number() == 3) out_.warnings.emplace_back(text(f));
         });
         for (const Plane& plane : planes) add_stats(plane);
         for (const Plane& plane : planes) {
@@ -88,19 +88,28 @@ class Reader {
     }
     [[noreturn]] void damaged(const char* what) const { throw XplaneDamaged(size_t(at_ - data_.data()), what); }
     std::string_view text(const Fields& f) const {
-        if (f.type != 2) damaged("a number stands where a text or a message belongs; this is no profile of JAX");
+        if ((f.tag & 7) != 2) damaged("a number where a text or a message belongs; this is no profile of JAX");
         return f.text;
+    }
+    uint64_t number(const Fields& f) const {
+        if ((f.tag & 7) != 0)
+            damaged("a text or a real number where a whole number belongs; this is no profile of JAX");
+        return f.value;
+    }
+    double real(const Fields& f) const {
+        if ((f.tag & 7) != 1) damaged("no real number where one belongs; this is no profile of JAX");
+        return f.real();
     }
 
     Plane parse_plane(std::string_view message) {
         Plane plane;
         std::vector<std::string_view> kinds;
         each(message, [&](const Fields& f) {
-            if (f.number == 2) plane.name = text(f);
-            if (f.number == 3) plane.lines.push_back(text(f));
-            if (f.number == 4) kinds.push_back(text(f));
-            if (f.number == 5) add_stat_name(plane, text(f));
-            if (f.number == 6) plane.stats.push_back(text(f));
+            if (f.number() == 2) plane.name = text(f);
+            if (f.number() == 3) plane.lines.push_back(text(f));
+            if (f.number() == 4) kinds.push_back(text(f));
+            if (f.number() == 5) add_stat_name(plane, text(f));
+            if (f.number() == 6) plane.stats.push_back(text(f));
         });
         if (!plane.lines.empty())
             for (const std::string_view kind : kinds) add_kind(plane, kind);
@@ -112,8 +121,8 @@ class Reader {
     int64_t entry(std::string_view message, F value) {
         int64_t key = 0;
         each(message, [&](const Fields& f) {
-            if (f.number == 1) key = int64_t(f.value);
-            if (f.number == 2) each(text(f), value);
+            if (f.number() == 1) key = int64_t(number(f));
+            if (f.number() == 2) each(text(f), value);
         });
         return key;
     }
@@ -121,7 +130,7 @@ class Reader {
     void add_stat_name(Plane& plane, std::string_view message) {
         std::string_view name;
         const int64_t key = entry(message, [&](const Fields& f) {
-            if (f.number == 2) name = text(f);
+            if (f.number() == 2) name = text(f);
         });
         plane.stat_names[key] = name;
     }
@@ -130,8 +139,8 @@ class Reader {
         Kind kind;
         std::vector<std::string_view> stats;
         const int64_t key = entry(message, [&](const Fields& f) {
-            if (f.number == 2) kind.name = text(f);
-            if (f.number == 5) stats.push_back(text(f));
+            if (f.number() == 2) kind.name = text(f);
+            if (f.number() == 5) stats.push_back(text(f));
         });
         for (const std::string_view each_stat : stats) {
             const Stat stat = parse_stat(plane, each_stat);
@@ -163,14 +172,14 @@ class Reader {
             return found == plane.stat_names.end() ? std::string_view() : found->second;
         };
         each(message, [&](const Fields& f) {
-            if (f.number == 1) stat.name = named(int64_t(f.value));
-            if (f.number == 2) stat.json = json_of(f.real());
-            if (f.number == 3) stat.json = std::to_string(f.value);
-            if (f.number == 4) stat.json = std::to_string(int64_t(f.value));
-            if (f.number == 3 || f.number == 4) stat.number = int64_t(f.value);
-            if (f.number == 5) stat.json = json::quote(text(f));
-            if (f.number == 7 && take_room(named(int64_t(f.value)).size()))
-                stat.json = json::quote(named(int64_t(f.value)));
+            if (f.number() == 1) stat.name = named(int64_t(number(f)));
+            if (f.number() == 2) stat.json = json_of(real(f));
+            if (f.number() == 3) stat.json = std::to_string(number(f));
+            if (f.number() == 4) stat.json = std::to_string(int64_t(number(f)));
+            if (f.number() == 3 || f.number() == 4) stat.number = int64_t(number(f));
+            if (f.number() == 5) stat.json = json::quote(text(f));
+            if (f.number() == 7 && take_room(named(int64_t(number(f))).size()))
+                stat.json = json::quote(named(int64_t(number(f))));
         });
         return stat;
     }
@@ -197,11 +206,11 @@ class Reader {
         std::string_view display;
         std::vector<std::string_view> events;
         each(message, [&](const Fields& f) {
-            if (f.number == 1) line.id = int64_t(f.value);
-            if (f.number == 2) line.name = text(f);
-            if (f.number == 11) display = text(f);
-            if (f.number == 3) base = int64_t(f.value);
-            if (f.number == 4) events.push_back(text(f));
+            if (f.number() == 1) line.id = int64_t(number(f));
+            if (f.number() == 2) line.name = text(f);
+            if (f.number() == 11) display = text(f);
+            if (f.number() == 3) base = int64_t(number(f));
+            if (f.number() == 4) events.push_back(text(f));
         });
         if (!display.empty()) line.name = display;
         if (began_ && base < *began_) base = base < -latest ? base : base + *began_;
@@ -217,11 +226,11 @@ class Reader {
         std::string args;
         Flow produced, consumed;
         each(message, [&](const Fields& f) {
-            if (f.number == 1) kind_id = int64_t(f.value);
-            if (f.number == 2) offset = int64_t(f.value);
-            if (f.number == 3) duration = int64_t(f.value);
-            if (f.number == 5) counted = true;
-            if (f.number == 4) take_stat(parse_stat(plane, text(f)), event, args, produced, consumed);
+            if (f.number() == 1) kind_id = int64_t(number(f));
+            if (f.number() == 2) offset = int64_t(number(f));
+            if (f.number() == 3) duration = int64_t(number(f));
+            if (f.number() == 5) counted = true;
+            if (f.number() == 4) take_stat(parse_stat(plane, text(f)), event, args, produced, consumed);
         });
         if (counted) {
             ++out_.aggregated;

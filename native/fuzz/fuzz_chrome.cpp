@@ -2,24 +2,18 @@
 // and says the same as when it comes in one piece. The first byte of the input is the size of the pieces.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "../core/chrome_document.hpp"
 #include "../core/enclosing.hpp"
 #include "../core/json_text.hpp"
+#include "fuzz.hpp"
 
 using namespace eventide;
+using fuzz::require;
 
 namespace {
-
-void require(bool holds, const char* what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
 
 chrome::Ended parse(chrome::Document& document, std::string_view text, size_t piece) {
     while (!text.empty()) {

@@ -135,6 +135,35 @@ TEST(a_chunk_whose_last_thing_is_not_whole_is_walked_to_the_one_before) {
     CHECK(seen == 1);
 }
 
+TEST(a_chunk_is_encoded_up_to_an_entry_that_no_writer_could_have_made) {
+    const auto last = [](Chunk& chunk) -> Entry& { return chunk.entries[chunk_entries - 1]; };
+    std::vector<Thing> things;
+    for (uint32_t i = 0; i + 1 < chunk_entries; ++i) things.push_back(thing(Kind::instant, i, 1, i, 0));
+    uint32_t used = 0;
+    const auto chunk = chunk_of(things, used);
+    for (const Entry& bad : {Entry{9, 1, Kind::instant, 0, 0xffff, 0, 0}, Entry{9, 1, Kind::instant, 0, 1, 0, 0},
+                             Entry{9, 1, Kind::none, 0, 0, 0, 0}, Entry{9, 1, Kind(kind_count), 0, 0, 0, 0}}) {
+        last(*chunk) = bad;
+        for (const uint32_t published : {chunk_entries, chunk_entries + 1, UINT32_MAX}) {
+            std::string bytes;
+            encode(*chunk, published, bytes);
+            bool good = false;
+            CHECK(decoded(bytes, good) == things);
+            CHECK(good);
+        }
+    }
+}
+
+TEST(a_chunk_of_more_things_than_fit_is_damaged) {
+    uint8_t head[3 * longest_varint];
+    uint8_t* p = put_varint(put_varint(put_varint(head, 7), 3), chunk_entries + 1);
+    std::string bytes(reinterpret_cast<char*>(head), size_t(p - head));
+    bytes.append(8, '\0');                        // the first stamp
+    bytes.append(2 * (chunk_entries + 1), '\3');  // instants
+    bool good = true;
+    CHECK(decoded(bytes, good).empty() && !good);
+}
+
 TEST(the_checksum_is_that_of_zlib) {
     CHECK(crc32("123456789", 9) == 0xCBF43926u);
     CHECK(crc32("", 0) == 0);

@@ -81,7 +81,7 @@ TEST(a_pftrace_has_two_packets_for_each_span) {
     int64_t events = 0;
     while (packets.next()) {
         proto::Fields packet(packets.text);
-        while (packet.next()) events += packet.number == 11;
+        while (packet.next()) events += packet.number() == 11;
         CHECK(packet.at() == packets.text.data() + packets.text.size());
     }
     CHECK(packets.at() == file.all.data() + file.all.size());

@@ -1,0 +1,67 @@
+// What holds for every recording that can be read, closed or not.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+#include "../core/codec.hpp"
+#include "../core/derived_work.hpp"
+#include "../core/trace_columns.hpp"
+#include "../core/trace_file.hpp"
+#include "fuzz.hpp"
+
+namespace eventide::fuzz {
+
+inline void check_rows(const recorder::TraceColumns& t) {
+    const auto& s = t.spans;
+    for (const auto* column : {&s.end, &s.submit, &s.cpu, &s.work, &s.correlation})
+        require(column->size() == s.start.size(), "columns of spans are equally long");
+    require(s.arguments.offsets.size() == s.start.size() + 1, "every span has arguments");
+    require(t.instants.arguments.offsets.size() == t.instants.time.size() + 1, "every instant has arguments");
+    require(t.hooks.access_offsets.size() == t.hooks.time.size() + 1, "every hook has accesses");
+    require(size_t(t.hooks.access_offsets.back()) == t.hooks.access_address.size(), "accesses are in the columns");
+}
+
+// What is derived from the hooks refers to rows that exist. The first hooks of a file stand for each kind of operation.
+inline void check_work(const recorder::HookColumns& h) {
+    recorder::Operations o{.rows = int64_t(h.hook.size())};
+    o.hook = h.hook.data(), o.end = h.end.data(), o.outcome = h.outcome.data(), o.thread = h.thread.data();
+    o.device = h.device.data(), o.name = h.name.data(), o.stack = h.stack.data(), o.time = h.time.data();
+    o.stream = h.stream.data(), o.event = h.event.data(), o.version = h.version.data(), o.work = h.work.data();
+    o.start = h.start.data(), o.finish = h.finish.data(), o.cpu = h.cpu.data();
+    o.handle = h.handle.data(), o.bytes = h.bytes.data();
+    std::vector<recorder::Operation> kinds;
+    for (int kind = 0; kind < recorder::operation_count; ++kind) kinds.push_back(recorder::Operation(kind));
+    const recorder::DerivedWork work = recorder::derive_work(o, kinds, 0, 1000);
+    const auto spans = int64_t(work.spans.start.size());
+    for (const auto* column : {&work.edges.from_span, &work.edges.to_span})
+        for (const int64_t span : *column)
+            require(span == recorder::absent || (span >= 0 && span < spans), "an edge's spans exist");
+    for (const int64_t duration : work.spans.duration)
+        require(duration == recorder::absent || duration >= 0, "durations are not negative");
+}
+
+// Read, copied and recovered, a recording has the same things.
+inline void check_recording(const std::string& path) {
+    const std::string to = path + ".copy";
+    try {
+        const recorder::RawTrace raw = recorder::load(path);
+        const recorder::TraceColumns before = recorder::columns_of(raw);
+        check_rows(before);
+        check_work(before.hooks);
+        const auto same = [&](const std::string& again, const char* what) {
+            const recorder::RawTrace now = recorder::load(again);
+            const recorder::TraceColumns after = recorder::columns_of(now);
+            require(now.closed, "what was copied or recovered is closed");
+            require(std::equal(std::begin(before.things), std::end(before.things), std::begin(after.things)), what);
+        };
+        recorder::copy(path, to, "");
+        same(to, "a copy has the things of the original");
+        recorder::recover(path);
+        same(path, "a recovered file has the things of the original");
+    } catch (const recorder::FormatError&) {
+    }
+    unlink(to.c_str());
+}
+
+}  // namespace eventide::fuzz
