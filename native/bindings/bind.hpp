@@ -25,6 +25,7 @@ void bind_recorder(nanobind::module_& m);
 void bind_recorder_timing(nanobind::module_& m);
 void bind_torch(nanobind::module_& m);
 void bind_trace_reader(nanobind::module_& m);
+void bind_derived_work(nanobind::module_& m);
 void bind_analysis(nanobind::module_& m);
 
 }  // namespace eventide::python

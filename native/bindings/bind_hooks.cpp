@@ -36,7 +36,7 @@ void bind_hooks(nb::module_& m) {
             if (device_type) {
                 Device* d = devices::find(*device_type);
                 if (!d) throw Error(ErrorKind::value, "there is no device type '" + *device_type + "'");
-                device = {d->number, int16_t(index)};
+                device = {devices::family(d->number), int16_t(index)};
             }
             return add_callback(hook_of(hook), callback.ptr(), device, observer, end);
         },

@@ -14,6 +14,7 @@
 #include "../core/stream.hpp"
 #include "bind.hpp"
 #include "live_sanitizer.hpp"
+#include "python.hpp"
 #include "sanitizer_results.hpp"
 
 namespace nb = nanobind;
@@ -101,7 +102,7 @@ class Live final : public hub::Listener {
                 if (s->on_finding && found > s->told && may_raise(record.hook)) news.emplace_back(s, s->told = found);
             }
         }
-        if (!news.empty() && PyGILState_Check() && !PyErr_Occurred()) tell(news);
+        if (!news.empty() && state_with_gil() && !PyErr_Occurred()) tell(news);
     }
 
     std::atomic<bool> with_stacks{false};

@@ -140,6 +140,7 @@ void bind_process(nb::module_& m) {
     m.def(
         "shut_down",
         [](double seconds) {
+            report_unseen_failures();
             nb::gil_scoped_release release;
             return process::shut_down(int64_t(seconds * 1e9));
         },

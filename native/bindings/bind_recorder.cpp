@@ -17,8 +17,7 @@ namespace {
 
 // What Python calls this thread, without running any of its code.
 std::string python_thread_name() {
-    PyThreadState* thread = _PyThreadState_UncheckedGet();
-    if (!thread || thread != PyGILState_GetThisThreadState()) return "";
+    if (!state_with_gil()) return "";
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject* modules = PyImport_GetModuleDict();

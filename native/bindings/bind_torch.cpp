@@ -23,9 +23,10 @@ void bind_torch(nb::module_& m) {
     m.def("torch_operators_muted", &torch::operators_muted, "Whether somebody else tells those of this thread.");
     m.def("torch_operators_heard", &torch::operators_heard, "How many became spans, in the life of the process.");
     m.def("torch_operators_look", &torch::look_at_operator, nb::arg("which"),
-          "The next operator is looked at, the first (0) or the second (1) of two, and is not told.");
+          "The next operator is kept and not recorded, the first (0) or the second (1) of two; 2: the next gradient.");
+    m.def("torch_operators_looked", &torch::operator_looked_at, "Whether it came; it is no longer waited for.");
     m.def("torch_operators_learn", &torch::learn_sequence_numbers, nb::arg("first"), nb::arg("second"),
-          "The sequence numbers of these two; True: gradients are tied to their operators from now on.");
+          nb::arg("gradient"), "Their sequence numbers; True: gradients are tied to their operators from now on.");
 }
 
 }  // namespace eventide::python

@@ -88,7 +88,9 @@ Frame& writable_frame(ThreadStreams& t) {
 }
 
 PyObject* rewrap(Stream& core) {
-    if (core.handle) return Py_NewRef((PyObject*)core.handle);
+    // At 0 references it is being deallocated: a subclass may run code there before the handle is taken back.
+    auto* handle = (PyObject*)core.handle;
+    if (handle && Py_REFCNT(handle) > 0) return Py_NewRef(handle);
     PyObject* capsule = PyCapsule_New(&core, "eventide.stream", nullptr);
     if (!capsule) return nullptr;
     PyObject* s = PyObject_CallOneArg(rewrap_stream, capsule);

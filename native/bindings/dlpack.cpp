@@ -1,5 +1,7 @@
 #include "dlpack.hpp"
 
+#include "python.hpp"
+
 namespace eventide::python {
 namespace {
 
@@ -50,7 +52,7 @@ void destroy(M* managed) {
     auto* e = static_cast<Export<M>*>(managed->context);
     PyObject* owner = e->owner;
     delete e;
-    if (PyGILState_Check())
+    if (state_with_gil())
         Py_DECREF(owner);  // who dropped the array may free the Buffer next
     else
         drop_later(owner);

@@ -2,7 +2,6 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "../core/notifier.hpp"
 #include "python.hpp"
 
 namespace eventide::python {
@@ -28,6 +27,8 @@ const char* class_name(ErrorKind kind) {
     return "InternalError";
 }
 
+}  // namespace
+
 PyObject* errors_attribute(const char* name) {
     PyErr_Clear();  // what we are about to raise says it better
     PyObject* module = PyImport_ImportModule("eventide.errors");
@@ -36,36 +37,6 @@ PyObject* errors_attribute(const char* name) {
     Py_DECREF(module);
     return value;
 }
-
-std::string describe_exception(PyObject* exception) {
-    std::string out = Py_TYPE(exception)->tp_name;
-    if (PyObject* text = PyObject_Str(exception)) {
-        if (const char* s = PyUnicode_AsUTF8(text); s && *s) out += std::string(": ") + s;
-        Py_DECREF(text);
-    }
-    PyErr_Clear();
-    return out;
-}
-
-// Tells the log about an error that nobody saw; on the notifier, because the worker that noticed it has no GIL.
-class UnseenTask final : public Task {
-  public:
-    UnseenTask(PyObject* exception, std::string where) : exception_(exception), where_(std::move(where)) {}
-    ~UnseenTask() override { Py_DECREF(exception_); }
-    void run() override {
-        PyObject* report = errors_attribute("report_unseen");
-        PyObject* r = report ? PyObject_CallFunction(report, "Os", exception_, where_.c_str()) : nullptr;
-        if (!r) PyErr_WriteUnraisable(report);
-        Py_XDECREF(r);
-        Py_XDECREF(report);
-    }
-
-  private:
-    PyObject* const exception_;
-    const std::string where_;
-};
-
-}  // namespace
 
 PyObject* error_class(ErrorKind kind) {
     return errors_attribute(class_name(kind));
@@ -91,7 +62,10 @@ PyObject* raise(ErrorKind kind, const char* format, ...) {
 }
 
 PyObject* raise(const std::exception& error) {
-    if (dynamic_cast<const std::bad_alloc*>(&error)) return PyErr_NoMemory();
+    if (dynamic_cast<const std::bad_alloc*>(&error)) {
+        PyErr_SetString(PyExc_MemoryError, error.what());
+        return nullptr;
+    }
     if (PyObject* type = errors_attribute("InternalError")) {
         PyErr_SetString(type, error.what());
         Py_DECREF(type);
@@ -99,23 +73,9 @@ PyObject* raise(const std::exception& error) {
     return nullptr;
 }
 
-PythonFailure::PythonFailure(PyObject* e) : Failure(describe_exception(e)), exception(Py_NewRef(e)) {}
-
-PythonFailure::~PythonFailure() {
-    drop_later(exception);
-}
-
-void PythonFailure::report_unseen(const std::string& where) {
-    if (seen.load(std::memory_order_relaxed) || process::abandoned.load(std::memory_order_relaxed)) return;
-    const int turn = take_gil();
-    Task* task = new UnseenTask(Py_NewRef(exception), where);
-    give_gil(turn);
-    notifier::post(task);
-}
-
 PyObject* raise_failure(const Failure& failure) {
     if (auto* f = dynamic_cast<const PythonFailure*>(&failure)) {
-        const_cast<PythonFailure*>(f)->seen.store(true, std::memory_order_relaxed);
+        f->show();
         PyErr_SetObject((PyObject*)Py_TYPE(f->exception), f->exception);
         return nullptr;
     }
@@ -131,7 +91,7 @@ PyObject* make_stream_error(const Failure& failure, const std::string& what) {
     Py_DECREF(type);
     if (!error) return nullptr;
     if (auto* f = dynamic_cast<const PythonFailure*>(&failure)) {
-        const_cast<PythonFailure*>(f)->seen.store(true, std::memory_order_relaxed);
+        f->show();
         PyException_SetCause(error, Py_NewRef(f->exception));
         return error;
     }

@@ -1,13 +1,16 @@
-// The one file that knows CPython's frames. On 3.11 the interpreter's own frames are walked where they lie (10 frames:
-// 60 ns); elsewhere the public API, which makes an object of each (some 550 ns).
+// The one file that depends on the layout of CPython's frames. In the versions whose layout it has (3.11 to 3.14) it
+// walks the interpreter's own frames in place; in a later one it uses the public API, which allocates an object for
+// each frame. docs/recording.md has the cost of both.
 #define Py_BUILD_CORE 1
 #include "frames.hpp"
 
-#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
-#define EVENTIDE_FRAME_INTERNALS 1
+#include <opcode.h>
+
+#if PY_VERSION_HEX < 0x030e0000
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
-#include <opcode.h>
+#elif PY_VERSION_HEX < 0x030f0000
+#include <internal/pycore_interpframe.h>
 #endif
 
 #include <string>
@@ -49,34 +52,53 @@ stacks::Frame resolve(const stacks::RawFrame& raw) {
     return {c.file, c.function, PyCode_Addr2Line(code, raw.instruction)};
 }
 
-#ifdef EVENTIDE_FRAME_INTERNALS
-// 3.11 makes a call in two instructions, PRECALL and CALL, and once it is warm in the first alone: one call, one place.
+// One place for one call. An instruction is followed by its cache entries, and the interpreter may stop at either:
+// before 3.13 a call of Python code stops at the last entry, and a property is such a call only once the code is
+// warm. 3.11 makes a call in two instructions, PRECALL and CALL, and warm code in the first alone.
 stacks::RawFrame settle(const stacks::RawFrame& raw) {
-    constexpr int precall_bytes = 2 * (1 + INLINE_CACHE_ENTRIES_PRECALL);
     auto* code = static_cast<PyCodeObject*>(const_cast<void*>(raw.code));
-    PyObject* cold = PyCode_GetCode(code);  // the instructions as they were compiled
+    PyObject* cold = PyCode_GetCode(code);  // the instructions as they were compiled, each cache entry 0
     if (!cold) {
         PyErr_Clear();
         return raw;
     }
     const auto* instructions = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(cold));
-    const bool in_precall = raw.instruction >= 0 && instructions[raw.instruction] == PRECALL;
+    int32_t at = raw.instruction;
+    while (at > 0 && instructions[at] == CACHE) at -= int32_t(sizeof(uint16_t));
+#if PY_VERSION_HEX < 0x030c0000
+    if (at >= 0 && instructions[at] == PRECALL) at += 2 * (1 + INLINE_CACHE_ENTRIES_PRECALL);
+#endif
     Py_DECREF(cold);
-    return {raw.code, in_precall ? raw.instruction + precall_bytes : raw.instruction};
+    return {raw.code, at};
+}
+
+#if PY_VERSION_HEX < 0x030f0000
+_PyInterpreterFrame* innermost(PyThreadState* thread) {
+#if PY_VERSION_HEX < 0x030d0000
+    return thread->cframe->current_frame;
+#else
+    return thread->current_frame;
+#endif
+}
+
+PyCodeObject* code_in(_PyInterpreterFrame* f) {
+#if PY_VERSION_HEX < 0x030d0000
+    return f->f_code;
+#else
+    return _PyFrame_GetCode(f);
+#endif
 }
 
 uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
-    for (_PyInterpreterFrame* f = thread->cframe->current_frame; f && n < stacks::deepest; f = f->previous)
-        if (!_PyFrame_IsIncomplete(f) && f->f_code != hidden)
-            out[n++] = {f->f_code, _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT))};
+    for (_PyInterpreterFrame* f = innermost(thread); f && n < stacks::deepest; f = f->previous) {
+        if (_PyFrame_IsIncomplete(f)) continue;  // also the interpreter's own: an entry from C, a trampoline
+        PyCodeObject* code = code_in(f);
+        if (code != hidden) out[n++] = {code, _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT))};
+    }
     return n;
 }
 #else
-stacks::RawFrame settle(const stacks::RawFrame& raw) {
-    return raw;
-}
-
 uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
     uint32_t n = 0;
     for (PyFrameObject* f = PyThreadState_GetFrame(thread); f;) {
@@ -92,9 +114,8 @@ uint32_t walk(PyThreadState* thread, stacks::RawFrame* out) {
 #endif
 
 uint32_t capture() {
-    PyThreadState* thread = _PyThreadState_UncheckedGet();  // whoever holds the GIL
-    if (!thread || thread != PyGILState_GetThisThreadState()) return 0;
-    return capture_stack_of(thread);
+    PyThreadState* thread = state_with_gil();
+    return thread ? capture_stack_of(thread) : 0;
 }
 
 }  // namespace

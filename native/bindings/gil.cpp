@@ -1,6 +1,7 @@
 // The GIL as the core's host lock: each core thread keeps one PyThreadState (82 ns a turn; Ensure/Release is 6 us).
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "../core/context.hpp"
@@ -50,7 +51,7 @@ class Gil final : public HostLock {
         PyGILState_Release(PyGILState_UNLOCKED);
     }
     int enter() override {
-        const int how = PyGILState_Check() ? 0 : thread_context.core_thread ? 1 : 2 + int(PyGILState_Ensure());
+        const int how = state_with_gil() ? 0 : thread_context.core_thread ? 1 : 2 + int(PyGILState_Ensure());
         if (how == 1) acquire();
         return how;
     }
@@ -58,7 +59,7 @@ class Gil final : public HostLock {
         if (how == 1) release();
         if (how >= 2) PyGILState_Release(PyGILState_STATE(how - 2));
     }
-    void* suspend() override { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+    void* suspend() override { return state_with_gil() ? PyEval_SaveThread() : nullptr; }
     void resume(void* held) override { PyEval_RestoreThread(static_cast<PyThreadState*>(held)); }
     int64_t slice_ns() override { return switch_interval_ns.load(std::memory_order_relaxed); }
 };
@@ -69,6 +70,8 @@ struct Due {
     std::mutex m;
     std::vector<PyObject*> objects;
     std::atomic<bool> any{false};
+    std::atomic<Dropped*> nodes{nullptr};  // newest first; taken whole, so there is no ABA
+    bool empty() const { return !any.load(std::memory_order_relaxed) && !nodes.load(std::memory_order_relaxed); }
 };
 Due* due = new Due;
 
@@ -83,7 +86,11 @@ int raise_in_main(void* exception) {
 
 void install_host_lock() {
     HostLock::install(&gil);
-    notifier::set_sweeper({[] { return due->any.load(std::memory_order_relaxed); }, drop_what_is_due});
+    notifier::set_sweeper({[] { return !due->empty() || failures_shown(); },
+                           [] {
+                               drop_what_is_due();
+                               restore_tracebacks();
+                           }});
 }
 
 void read_switch_interval() {
@@ -130,7 +137,18 @@ void drop_later(PyObject* object) {
     if (!due->any.exchange(true, std::memory_order_relaxed)) notifier::request_sweep();
 }
 
+void drop_later(Dropped* node) {
+    Dropped* head = due->nodes.load(std::memory_order_relaxed);
+    do {
+        node->next = head;
+    } while (!due->nodes.compare_exchange_weak(head, node, std::memory_order_acq_rel));
+    if (!head) notifier::request_sweep();
+}
+
 void drop_what_is_due() {
+    if (due->empty()) return;
+    for (Dropped* node = due->nodes.exchange(nullptr, std::memory_order_acq_rel); node;)
+        std::exchange(node, node->next)->drop();
     if (!due->any.load(std::memory_order_relaxed)) return;
     std::vector<PyObject*> objects;
     {
@@ -143,6 +161,7 @@ void drop_what_is_due() {
 
 void after_fork_in_child_python() {
     due = new Due;  // what the parent's threads had to drop is theirs
+    failures_after_fork_in_child();
     note_main_thread(PyThread_get_thread_ident());
 }
 

@@ -140,6 +140,7 @@ PyObject* synchronize(Event& e, int64_t deadline) {
         Blocking blocking("Event.synchronize()", marker->stream(), marker->position());
         waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
     }
+    drop_what_is_due();  // as in synchronize_stream
     if (r.handle) {
         set_end(r, waited, v.marker && waited == Waited::done && v.marker->failure());
         r.time_ns = now_ns();

@@ -19,7 +19,8 @@ PyObject* future_loader = nullptr;
 
 // A polled device finds out that work is over when it is asked.
 void ask_device(Future* f) {
-    if (f->marker && !is_over(f)) (void)f->marker->pending();
+    // Held here: the device may let go of the GIL, and the Future then drops its own.
+    if (Ref<Marker> marker(f->marker); marker && !is_over(f)) (void)marker->pending();
 }
 
 // Tells that this thread knows of the end. False if a listener raised.
@@ -54,9 +55,9 @@ bool end(Future* f, uint32_t state) {
     return w & (has_condition | has_callbacks);
 }
 
-bool sleep(Future* f, int64_t ns) {
-    if (f->marker) {
-        f->marker->sleep(ns);
+bool sleep(Future* f, Marker* marker, int64_t ns) {
+    if (marker) {
+        marker->sleep(ns);
         return is_over(f);
     }
     uint32_t w = f->word.load(std::memory_order_acquire);
@@ -69,7 +70,10 @@ bool sleep(Future* f, int64_t ns) {
 
 // False with an exception set: timeout, Ctrl-C, deadlock, fork.
 bool block(Future* f, const char* verb, PyObject* timeout) {
-    if (is_over(f)) return true;
+    if (is_over(f)) {
+        drop_what_is_due();  // such as the arrays that a copy kept exported
+        return true;
+    }
     const int64_t start = now_ns();
     int64_t deadline;
     if (!parse_timeout(timeout, deadline)) return false;
@@ -80,7 +84,8 @@ bool block(Future* f, const char* verb, PyObject* timeout) {
     Waited waited = Waited::interrupted;
     guarded([&]() -> PyObject* {
         Blocking blocking(verb, *f->stream, f->position);
-        waited = wait_without_gil(deadline, [f](int64_t ns) { return sleep(f, ns); });
+        Ref<Marker> marker(f->marker);  // the Future drops its own when it is published
+        waited = wait_without_gil(deadline, [&](int64_t ns) { return sleep(f, marker.get(), ns); });
         return nullptr;
     });
     if (waited == Waited::timeout)
@@ -97,28 +102,49 @@ PyObject* raise_cancelled() {
     return nullptr;
 }
 
-// The exception of a finished Future, borrowed: nullptr if there is none, or if making it failed (an exception is set).
+// The exception of a finished Future, a new reference: nullptr if there is none, or if making it failed (an exception
+// is set). What is made here is the same object as long as the program has it; the Future does not keep it, because its
+// traceback may come to hold the Future.
 PyObject* exception_of(Future* f) {
-    if (f->exception || !f->failure) return f->exception;
+    if (!f->failure && !f->exception) return nullptr;
+    auto* raised = f->skipped ? nullptr : dynamic_cast<const PythonFailure*>(f->failure);
+    if (raised && !f->exception) {  // from now on as a reference of its own, which the collector sees
+        raised->show();
+        f->exception = own_exception(raised->exception);
+        f->failure = nullptr;
+        raised->release();
+    }
+    if (f->exception) {
+        show_exception(f->exception);
+        return Py_NewRef(f->exception);
+    }
+    PyObject* made = f->made ? PyObject_CallNoArgs(f->made) : Py_NewRef(Py_None);
+    if (made != Py_None) return made;
+    Py_DECREF(made);
     if (f->skipped) {
-        f->exception = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
+        made = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
     } else {
         raise_failure(*f->failure);
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        PyErr_NormalizeException(&type, &value, &trace);
+        PyObject *type, *trace;
+        PyErr_Fetch(&type, &made, &trace);
+        PyErr_NormalizeException(&type, &made, &trace);
         Py_XDECREF(type);
         Py_XDECREF(trace);
-        f->exception = value;
     }
-    return f->exception;
+    PyObject* reference = made ? PyWeakref_NewRef(made, nullptr) : nullptr;
+    if (!reference) {
+        Py_XDECREF(made);
+        return nullptr;
+    }
+    Py_XSETREF(f->made, reference);
+    return made;
 }
 
 PyObject* g_exception(PyObject* self, void*) {
     auto* f = (Future*)self;
     PyObject* e = is_over(f) ? exception_of(f) : nullptr;
-    if (!e && PyErr_Occurred()) return nullptr;
-    return Py_NewRef(e ? e : Py_None);
+    if (e || PyErr_Occurred()) return e;
+    Py_RETURN_NONE;
 }
 
 const char* const timeout_name[] = {"timeout"};
@@ -131,8 +157,11 @@ PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
     if (!block(f, "Future.result()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
     if (!future_learnt(f)) return nullptr;
-    if (!f->failure) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
-    if (PyObject* e = exception_of(f)) PyErr_SetObject((PyObject*)Py_TYPE(e), e);
+    if (!f->failure && !f->exception) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
+    if (PyObject* e = exception_of(f)) {
+        PyErr_SetObject((PyObject*)Py_TYPE(e), e);
+        Py_DECREF(e);
+    }
     return nullptr;
 }
 
@@ -219,6 +248,10 @@ int future_traverse(PyObject* self, visitproc visit, void* arg) {
     auto* f = (Future*)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(f->result);
+    // Exact while the Future alone has the failure; what is not seen yet must survive to be logged.
+    if (is_over(f) && f->failure && f->failure->references() == 1)
+        if (auto* raised = dynamic_cast<const PythonFailure*>(f->failure); raised && raised->seen())
+            Py_VISIT(raised->exception);
     Py_VISIT(f->exception);
     Py_VISIT(f->condition);
     Py_VISIT(f->waiters);
@@ -229,6 +262,8 @@ int future_traverse(PyObject* self, visitproc visit, void* arg) {
 int future_clear(PyObject* self) {
     auto* f = (Future*)self;
     Py_CLEAR(f->result);
+    Py_CLEAR(f->made);
+    if (f->exception) disown_exception(f->exception);
     Py_CLEAR(f->exception);
     Py_CLEAR(f->condition);
     Py_CLEAR(f->waiters);
@@ -325,7 +360,7 @@ void future_bind(Future* f, Stream& stream, uint64_t position, uint64_t work_id)
 }
 
 void future_watch(Future* f, Ref<Marker> marker) {
-    f->marker = marker.detach();
+    if (!is_over(f)) f->marker = marker.detach();
 }
 
 bool future_begin(Future* f) {
@@ -347,6 +382,9 @@ void future_set_failure(Future* f, const Failure& failure, bool skipped) {
 }
 
 bool future_publish(Future* f) {
+    // It has the error of failed work, whose frames may have this Future: a cycle that the collector does not see.
+    // On cpu it has none, and other threads may read that: no store without need.
+    if (f->marker) std::exchange(f->marker, nullptr)->release();
     if (state_of(f) == cancelled) return false;  // told when it was cancelled
     if (!end(f, finished)) return false;
     notifier::post(new DeliverTask(f));

@@ -12,7 +12,8 @@ struct Future {
     std::atomic<uint32_t> word;  // state and flags, see hot_future.cpp
     uint32_t settled;            // the state that concurrent.futures sees once `condition` exists; the GIL guards it
     PyObject* result;            // written before the state is published, then constant; the GIL guards the rest
-    PyObject* exception;         // made from `failure` on demand
+    PyObject* exception;         // what the work raised, once the program asked; until then `failure` has it
+    PyObject* made;              // weak reference to the exception that was made of `failure` on demand
     PyObject* condition;
     PyObject* waiters;
     PyObject* callbacks;
@@ -20,7 +21,9 @@ struct Future {
     uint64_t position;
     uint64_t work_id;
     const Failure* failure;  // owned reference
-    Marker* marker;          // owned reference to the marker behind the work, of polled devices; asking drives them
+    // Of polled devices, until it is published: owned reference to the marker behind the work; asking drives them. The
+    // GIL guards it.
+    Marker* marker;
     bool skipped;
 };
 
@@ -33,7 +36,8 @@ bool future_begin(Future* f);
 void future_set_result(Future* f, PyObject* result);  // steals the reference
 // The exception itself is made when somebody asks: a skipped work's is a StreamError caused by the failure.
 void future_set_failure(Future* f, const Failure& failure, bool skipped);
-// Publishes what was set. If callbacks or waiters exist it takes over one reference to f and returns true.
+// Publishes what was set; of polled devices with the GIL. If callbacks or waiters exist it takes over one reference to
+// f and returns true.
 bool future_publish(Future* f);
 
 PyTypeObject* make_future_type();

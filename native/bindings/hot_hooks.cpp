@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../core/context.hpp"
+#include "../core/device.hpp"
 #include "hook_arguments.hpp"
 
 namespace eventide::python {
@@ -11,7 +12,7 @@ namespace {
 
 struct Callback {
     PyObject* function;  // owned
-    DeviceId device;     // type -1: every device
+    DeviceId device;     // its type a family of types; -1: every device
     bool observer;       // wants the whole record
     bool end;            // hears the end of a synchronization instead of its start
     uint64_t number;
@@ -45,7 +46,8 @@ void let_go(Snapshot* s) {
 bool wants(const Callback& c, const HookRecord* r) {
     if (c.end != (r && r->end)) return false;
     if (c.device.type < 0) return true;
-    return r && c.device.type == r->device.type && (c.device.index < 0 || c.device.index == r->device.index);
+    return r && c.device.type == devices::family(r->device.type) &&
+           (c.device.index < 0 || c.device.index == r->device.index);
 }
 
 // Calls the callbacks of the moment. The record, or else the arguments, may be missing: they are made from the other.
@@ -97,8 +99,10 @@ class Bridge final : public hub::Listener {
         if (in_callback) return;
         const int turn = take_gil();
         walk(record.hook, &record, nullptr, 0);
-        // From a worker KeyboardInterrupt and SystemExit go to the main thread.
-        if (thread_context.core_thread && PyErr_Occurred()) send_to_main_thread();
+        // KeyboardInterrupt and SystemExit go to the main thread: from a worker, and from the end of work, which may be
+        // found out inside any call, with more hooks and work to run before that returns.
+        const bool elsewhere = thread_context.core_thread || record.hook == Hook::work_completion;
+        if (elsewhere && PyErr_Occurred()) send_to_main_thread();
         give_gil(turn);
     }
 };

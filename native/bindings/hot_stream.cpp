@@ -53,20 +53,46 @@ PyObject* m_adopt(PyObject* self, PyObject* capsule) {
     Py_RETURN_NONE;
 }
 
+void stream_finalize(PyObject* self);
+
+int stream_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    const Stream* core = stream_core(self);
+    // Of two handles of one stream only one has its error, as the collector counts.
+    if (!core || core->handle != self || !process::is_current(core->generation)) return 0;
+    // A subclass with a __del__ of its own is not finalized before it is cleared: what was not seen would be empty
+    // then.
+    const bool finalized = Py_TYPE(self)->tp_finalize == stream_finalize;
+    return core->with_own_error([&](const Failure& failure) {
+        auto* error = dynamic_cast<const PythonFailure*>(&failure);
+        if (error && (finalized || error->seen())) Py_VISIT(error->exception);
+        return 0;
+    });
+}
+
+// Twice is fine: a subclass with a __del__ of its own gets here from stream_dealloc alone.
+void stream_finalize(PyObject* self) {
+    Stream* core = stream_core(self);
+    if (!core) return;
+    if (core->handle == self) core->handle = nullptr;
+    if (!process::is_current(core->generation)) return;
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    core->announce_deletion();
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
+    // The collector may be about to clear the error: what must be logged is taken out before.
+    if (core->with_own_error([](const Failure&) { return 1; })) core->drained();
+    core->close();  // may call hooks
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
+    PyErr_Restore(kind, value, trace);
+}
+
 void stream_dealloc(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
-    if (Stream* core = stream_core(self)) {
-        if (core->handle == self) core->handle = nullptr;
-        if (process::is_current(core->generation)) {
-            PyObject *kind, *value, *trace;
-            PyErr_Fetch(&kind, &value, &trace);
-            core->announce_deletion();
-            if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
-            PyErr_Restore(kind, value, trace);
-            core->close();
-            core->release();
-        }
-    }
+    PyObject_GC_UnTrack(self);
+    stream_finalize(self);
+    Stream* core = stream_core(self);
+    if (core && process::is_current(core->generation)) core->release();
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -232,6 +258,12 @@ PyObject* g_markers(PyObject* self, void*) {
 PyMethodDef methods[] = {
     {"submit", FASTKW(stream_submit),
      "submit($self, fn, /, *args, **kwargs)\n--\n\nQueues fn(*args, **kwargs) and returns its Future."},
+    {"submit_native", FASTKW(stream_submit_native),
+     "submit_native($self, function, argument=None, *, name=None, keep=None, reads=None, writes=None)\n--\n\nQueues a "
+     "C function ``void (*)(void *)``, which never takes the GIL.\n\n"
+     "`function` is a ctypes function pointer, or a capsule named \"eventide.work\" whose context is the argument if\n"
+     "none is given. `argument` is an address, a ctypes object, or None. Both, and `keep`, stay alive until it ran;\n"
+     "so do `reads` and `writes`, the memory that it touches."},
     {"_submit_call", FAST(stream_submit_call), "_submit_call($self, function, argument, keep, name, /)\n--\n\n"},
     {"copy", FASTKW(stream_copy),
      "copy($self, dst, src)\n--\n\nQueues a copy of all bytes of src into dst; returns its Future."},
@@ -273,6 +305,8 @@ PyType_Slot slots[] = {
     {Py_tp_init, (void*)stream_init},
     {Py_tp_new, (void*)PyType_GenericNew},
     {Py_tp_dealloc, (void*)stream_dealloc},
+    {Py_tp_traverse, (void*)stream_traverse},
+    {Py_tp_finalize, (void*)stream_finalize},
     {Py_tp_richcompare, (void*)stream_compare},
     {Py_tp_hash, (void*)stream_hash},
     {Py_tp_methods, methods},
@@ -281,8 +315,8 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec spec = {"eventide._native.StreamBase", sizeof(PyStream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                    slots};
+PyType_Spec spec = {"eventide._native.StreamBase", sizeof(PyStream), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
 
@@ -334,6 +368,7 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
         }
         if (waited == Waited::done) sync.failure = marker->failure();
     }
+    drop_what_is_due();  // such as the arrays that a copy kept exported; waiting did so, but it may have been over
     if (hub::listening(Hook::stream_synchronization)) {
         set_end(r, waited, bool(sync.failure));
         r.time_ns = now_ns();

@@ -27,6 +27,7 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
 // Methods that hot_submit.cpp supplies.
 PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 // The Python class of declared work, whose instances submit() opens.
 void set_work_class(PyObject* type);

@@ -137,16 +137,17 @@ class TellSubmission final : public Submitted {
 
 // Ctrl-C inside work that runs inside submit is the caller's too: raises it.
 bool was_interrupted(const Future* future) {
+    if (future->skipped) return false;  // the error is that of earlier work, which its caller had
     auto* failure = dynamic_cast<const PythonFailure*>(future->failure);
     if (!failure || !PyErr_GivenExceptionMatches(failure->exception, PyExc_KeyboardInterrupt)) return false;
-    PyErr_SetObject((PyObject*)Py_TYPE(failure->exception), failure->exception);
+    raise_failure(*failure);
     return true;
 }
 
 // Queues native work for a new Future and tells the hook.
 template <class Make>
 PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Make make) {
-    drop_what_is_due();
+    if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
     Future* future = make_future();
     if (!future) return nullptr;
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
@@ -215,6 +216,25 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     return (PyObject*)future;
 }
 
+// The address in a ctypes function pointer; nullptr if it is something else. No exception is set.
+void* function_address(PyObject* function) {
+    static PyTypeObject* pointer_type = nullptr;
+    if (!pointer_type) {
+        PyObject* module = PyImport_ImportModule("eventide.runtime._native_call");
+        pointer_type = module ? (PyTypeObject*)PyObject_GetAttrString(module, "FunctionPointer") : nullptr;
+        Py_XDECREF(module);
+    }
+    Py_buffer view;
+    if (!pointer_type || !PyObject_TypeCheck(function, pointer_type) ||
+        PyObject_GetBuffer(function, &view, PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    void* address = view.len == sizeof(void*) ? *static_cast<void**>(view.buf) : nullptr;
+    PyBuffer_Release(&view);
+    return address;
+}
+
 // _submit_call(function: int, argument: int, keep: object, name: str, declared: Work | None)
 PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     Stream* stream = usable_core(self);
@@ -224,9 +244,35 @@ PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t n
     if (PyErr_Occurred()) return nullptr;
     void* argument = PyLong_AsVoidPtr(args[1]);
     if (PyErr_Occurred()) return nullptr;
-    Submission s{utf8(args[3]), {}, {}, false};
-    if (args[4] != Py_None && hub::listening(Hook::work_submission)) add_accesses(s, args[4], nullptr, 0, nullptr);
+    Submission s;
+    if (hub::listening(Hook::work_submission)) {
+        s.name = utf8(args[3]);
+        if (args[4] != Py_None) add_accesses(s, args[4], nullptr, 0, nullptr);
+    }
     return submit_native(*stream, args[2], s, [&](Future* f, PyObject* keep) -> NativeWork* {
+        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+    });
+}
+
+// submit_native of a function pointer with no argument or an address, and nothing declared; all else goes to Python.
+PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    void* function = !kwnames && nargs && nargs <= 2 ? function_address(args[0]) : nullptr;
+    PyObject* given = nargs == 2 ? args[1] : Py_None;
+    if (!function || (given != Py_None && !PyLong_Check(given)) || hub::listening(Hook::work_submission)) {
+        PyObject* module = PyImport_ImportModule("eventide.runtime._native_call");
+        PyObject* submit = module ? PyObject_GetAttrString(module, "submit_native") : nullptr;
+        Py_XDECREF(module);
+        if (!submit) return nullptr;
+        std::vector<PyObject*> full{self};
+        full.insert(full.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+        PyObject* r = PyObject_Vectorcall(submit, full.data(), size_t(nargs + 1), kwnames);
+        Py_DECREF(submit);
+        return r;
+    }
+    Stream* stream = usable_core(self);
+    void* argument = stream && given != Py_None ? PyLong_AsVoidPtr(given) : nullptr;
+    if (PyErr_Occurred()) return nullptr;
+    return submit_native(*stream, args[0], {}, [&](Future* f, PyObject* keep) -> NativeWork* {
         return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
     });
 }

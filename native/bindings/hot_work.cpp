@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstring>
+#include <utility>
 
 namespace eventide::python {
 
@@ -97,14 +98,22 @@ void NativeWork::publish() {
     if (future_publish(future_)) future_ = nullptr;
 }
 
-void NativeWork::dispose() {
-    drop_later((PyObject*)future_);
-    drop_later(keep_);
+void NativeWork::drop() {
+    Future* future = future_;
+    PyObject* keep = keep_;
     delete this;
+    Py_XDECREF((PyObject*)future);
+    Py_XDECREF(keep);
 }
 
 void CopyWork::act() {
     std::memmove(to_, from_, bytes_);
+}
+
+// Its views are handed on first: who sees it done, and drops what is due, finds no array exported any more.
+void CopyWork::publish() {
+    drop_later(std::exchange(keep_, nullptr));
+    NativeWork::publish();
 }
 
 }  // namespace eventide::python

@@ -37,10 +37,10 @@ class PythonWork final : public Work {
     PyObject* arguments_[1];  // one spare place in front (vectorcall), then total_ of them
 };
 
-// Work that never takes the GIL. What it holds of Python is dropped later by somebody who has it.
-class NativeWork : public Work {
+// Work that never takes the GIL. What it holds of Python is dropped later by a thread that has it.
+class NativeWork : public Work, private Dropped {
   public:
-    NativeWork(Future* future, PyObject* keep) : future_(future), keep_(keep) {}  // steals both
+    NativeWork(Future* future, PyObject* keep) : keep_(keep), future_(future) {}  // steals both
 
     bool needs_host_lock() const override { return false; }
     bool begin() override { return future_begin(future_); }
@@ -48,14 +48,15 @@ class NativeWork : public Work {
     void skip(const Failure& first) override { future_set_failure(future_, first, true); }
     void fail(const Failure& failure) override { future_set_failure(future_, failure, false); }
     void publish() override;
-    void dispose() override;
+    void dispose() override { drop_later(this); }
 
   protected:
     virtual void act() = 0;
+    PyObject* keep_;  // null once it was handed on
 
   private:
+    void drop() override;
     Future* future_;
-    PyObject* keep_;
 };
 
 class CallWork final : public NativeWork {
@@ -73,6 +74,7 @@ class CallWork final : public NativeWork {
 class CopyWork final : public NativeWork {
   public:
     std::string name() const override { return "copy"; }
+    void publish() override;
     CopyWork(void* to, const void* from, size_t bytes, Future* future, PyObject* keep)
         : NativeWork(future, keep), to_(to), from_(from), bytes_(bytes) {}
 

@@ -4,7 +4,7 @@
 #include "python.hpp"
 
 #ifdef Py_GIL_DISABLED
-#error "Eventide's core relies on the GIL; free-threaded builds of CPython are not supported yet"
+#error "eventide needs the GIL, and this Python is free-threaded; build it with a Python that has the GIL"
 #endif
 
 namespace nb = nanobind;
@@ -44,5 +44,6 @@ NB_MODULE(_native, m) {
     python::bind_recorder_timing(m);
     python::bind_torch(m);
     python::bind_trace_reader(m);
+    python::bind_derived_work(m);
     python::bind_analysis(m);
 }

@@ -27,6 +27,8 @@ PyObject* raise(ErrorKind kind, const char* format, ...);
 PyObject* raise(const std::exception& error);
 // A new reference to eventide.errors.<name>; nullptr with an exception set if it is missing.
 PyObject* error_class(ErrorKind kind);
+// A new reference to eventide.errors.<name>, likewise.
+PyObject* errors_attribute(const char* name);
 
 // Runs f and turns what the core throws into a Python exception. Its handlers are typed: a thread that ends inside f is
 // unwound through them.
@@ -41,15 +43,35 @@ PyObject* guarded(F&& f) {
     }
 }
 
-// The exception of failed work, kept for whoever waits.
+// The exception of failed work, kept until the last stream, marker and Future that carry it are gone. See failure.cpp.
 class PythonFailure final : public Failure {
   public:
     explicit PythonFailure(PyObject* exception);  // with the GIL
     ~PythonFailure() override;                    // on any thread
     PyObject* const exception;
+    // Its stream is gone. Logged when nothing is left that could show the error, if nothing ever did.
     void report_unseen(const std::string& where) override;
-    std::atomic<bool> seen{false};
+    // The program gets the exception. With the GIL.
+    void show() const;
+    bool seen() const noexcept { return seen_.load(std::memory_order_relaxed); }
+
+  private:
+    friend struct LiveFailures;
+    std::string where_;  // guarded by the lock of the live failures
+    mutable std::atomic<bool> seen_{false};
 };
+
+// For objects that keep such an exception themselves, all but the second with the GIL: a new reference that is counted
+// as theirs, its end (before the reference is dropped), and that the program gets the exception.
+PyObject* own_exception(PyObject* exception);
+void disown_exception(PyObject* exception);
+void show_exception(PyObject* exception);
+// Whether there are exceptions that were shown and may have to lose frames of the program; then does it. With the GIL.
+bool failures_shown() noexcept;
+void restore_tracebacks();
+// At exit nothing waits for the last holder: logs what was not seen so far, and from now on at once.
+void report_unseen_failures();
+void failures_after_fork_in_child();
 
 // stream.synchronize: the first error itself. Returns nullptr.
 PyObject* raise_failure(const Failure& failure);
@@ -71,6 +93,16 @@ void read_switch_interval();
 // may end the thread, and an unwound guard would give back a GIL that it no longer has.
 int take_gil();
 void give_gil(int how);
+// The state of this thread if it holds the GIL, else nullptr. PyGILState_Check answers 1 for every thread once there
+// was a subinterpreter.
+inline PyThreadState* state_with_gil() noexcept {
+#if PY_VERSION_HEX < 0x030d0000
+    PyThreadState* holder = _PyThreadState_UncheckedGet();
+#else
+    PyThreadState* holder = PyThreadState_GetUnchecked();
+#endif
+    return holder && holder == PyGILState_GetThisThreadState() ? holder : nullptr;
+}
 // Raises the current exception of this thread in the main thread instead.
 void send_to_main_thread();
 bool on_main_thread();
@@ -78,6 +110,16 @@ void note_main_thread(unsigned long ident);
 
 // Drops a reference from a thread that has not got the GIL: it is done by the next one that has.
 void drop_later(PyObject* object);
+// The same for something with references of its own, without a lock or memory: a node of the list of such things.
+class Dropped {
+  public:
+    virtual void drop() = 0;  // with the GIL; frees the object
+    Dropped* next = nullptr;
+
+  protected:
+    ~Dropped() = default;
+};
+void drop_later(Dropped* node);
 void drop_what_is_due();
 void after_fork_in_child_python();
 
@@ -107,8 +149,8 @@ Waited wait_without_gil(int64_t deadline, Step&& step) {
         const bool done = step(ns);
         PyEval_RestoreThread(state);
         drop_what_is_due();
+        if (main && Py_MakePendingCalls() < 0) return Waited::interrupted;  // first: it may be of a hook in this step
         if (done) return Waited::done;
-        if (main && Py_MakePendingCalls() < 0) return Waited::interrupted;
         if (deadline != no_deadline && now_ns() >= deadline) return Waited::timeout;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "../core/clock.hpp"
 #include "../core/device.hpp"
+#include "../core/host_memory.hpp"
 #include "../core/stream.hpp"
 #include "python_stream.hpp"
 
@@ -102,7 +103,7 @@ class PythonDevice final : public Device {
     }
 
     void* allocate(int index, size_t bytes) override {
-        if (!m_.allocates) return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (!m_.allocates) return allocate_host(bytes);
         Call call;
         PyObject* i = PyLong_FromLong(index);
         PyObject* n = PyLong_FromSize_t(bytes);

@@ -69,8 +69,6 @@ class PythonStream final : public DeviceStream {
         : stream_(stream), m_(methods), type_(type), handle_(handle) {}
     ~PythonStream() override { drop_later(handle_); }
 
-    bool polled() const override { return true; }
-
     void submit(Work& work) override {
         Call call;
         auto* w = (DeviceWork*)work_type->tp_alloc(work_type, 0);

@@ -27,11 +27,6 @@ class Buffer {
     const std::string& path() const noexcept { return path_; }
     // No file any more; the memory stays.
     void unlink() noexcept;
-    // Forgets the mapping and leaves it to the process: somebody may still be writing.
-    void leak() noexcept {
-        data_ = nullptr;
-        fd_ = -1;
-    }
 
   private:
     char* data_ = nullptr;

@@ -10,9 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "mutex.hpp"
 
 namespace eventide {
 
@@ -68,7 +69,7 @@ class ClockModel {
     void thin_locked();
     bool stepped_locked(size_t before) const;
 
-    mutable std::mutex m_;
+    mutable Mutex m_;
     std::vector<Anchor> anchors_;  // by device time
     uint64_t samples_ = 0;
     double wander_ = least_wander;

@@ -8,8 +8,10 @@
 #include "context.hpp"
 #include "futex.hpp"
 #include "host_lock.hpp"
+#include "host_memory.hpp"
 #include "process.hpp"
-#include "stream.hpp"
+#include "push_stream.hpp"
+#include "spin.hpp"
 #include "thread.hpp"
 #include "wake.hpp"
 
@@ -22,7 +24,7 @@ constexpr int64_t long_ns = 3'600'000'000'000;
 // An idle stream passes markers at once, in the recording thread: no wake-up for nothing.
 class CpuStream final : public DeviceStream {
   public:
-    explicit CpuStream(Stream& stream) : stream_(stream) {
+    explicit CpuStream(PushStream& stream) : stream_(stream) {
         Ref<Stream> workers_own(&stream);  // dropped by the worker when it ends
         start_thread(&CpuStream::main, this);
         workers_own.detach();
@@ -51,6 +53,7 @@ class CpuStream final : public DeviceStream {
 
     void finish() override {
         finished_ = true;
+        pushed_.fetch_add(1, std::memory_order_relaxed);
         wake_.store(true, std::memory_order_relaxed);
     }
 
@@ -63,6 +66,7 @@ class CpuStream final : public DeviceStream {
 
     void push(Item item) {
         queue_.push_back(item);
+        pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         if (sleeping_) {
             sleeping_ = false;
             wake_.store(true, std::memory_order_relaxed);
@@ -92,8 +96,8 @@ class CpuStream final : public DeviceStream {
             batch.clear();
         }
         wake_now();
+        stream_.drained();  // may take the host lock
         if (HostLock* lock = HostLock::installed()) lock->forget_thread();
-        stream_.drained();
         stream_.release();  // may delete this
     }
 
@@ -107,8 +111,9 @@ class CpuStream final : public DeviceStream {
 
     // Fills the batch, sleeping without the host lock; false when the stream is finished and empty.
     bool take(std::vector<Item>& batch, HostRun& run) {
+        bool awake = true;  // it may be worth a moment to wait for more
         for (;;) {
-            uint32_t turn;
+            uint32_t turn, pushed;
             {
                 std::lock_guard lock(stream_.lock());
                 if (!queue_.empty()) {
@@ -117,15 +122,16 @@ class CpuStream final : public DeviceStream {
                 }
                 if (finished_ && !run.held()) return false;
                 turn = turn_.load(std::memory_order_relaxed);
-                if (!run.held()) sleeping_ = true;
+                pushed = pushed_.load(std::memory_order_relaxed);
+                sleeping_ = !run.held() && !awake;
             }
-            if (run.held()) {
-                run.leave();
-                wake_now();
-            } else {
-                wake_now();
+            const bool held = run.held();
+            run.leave();
+            wake_now();
+            if (awake && !held)
+                awake = spin_.wait([&] { return pushed_.load(std::memory_order_relaxed) != pushed; });
+            else if (!held)
                 futex::wait(turn_, turn, long_ns);
-            }
             give_up_if_abandoned(run);
         }
     }
@@ -158,18 +164,21 @@ class CpuStream final : public DeviceStream {
         }
     }
 
-    Stream& stream_;
+    PushStream& stream_;
     std::vector<Item> queue_;  // guarded by the stream's lock, like the two flags
     bool sleeping_ = false;
     bool finished_ = false;
-    std::atomic<bool> wake_{false};  // a push found the worker asleep
-    std::atomic<uint32_t> turn_{0};  // futex word of the worker
+    std::atomic<uint32_t> pushed_{0};  // written under the stream's lock; what the worker looks at while it spins
+    Spin spin_;                        // the worker's
+    std::atomic<bool> wake_{false};    // a push found the worker asleep
+    std::atomic<uint32_t> turn_{0};    // futex word of the worker
 };
 
 class CpuDevice final : public Device {
   public:
     std::string type() const override { return "cpu"; }
     int count() const override { return 1; }
+    bool polled() const override { return false; }
     std::string description(int) const override { return "host threads"; }
     Capabilities capabilities(int) const override {
         return {.deferred = true,
@@ -184,10 +193,11 @@ class CpuDevice final : public Device {
                 .heals = true,
                 .clock = "CLOCK_MONOTONIC"};
     }
-    std::unique_ptr<DeviceStream> open_stream(Stream& stream) override { return std::make_unique<CpuStream>(stream); }
+    std::unique_ptr<DeviceStream> open_stream(Stream& stream) override {
+        return std::make_unique<CpuStream>(static_cast<PushStream&>(stream));
+    }
 
-    // Aligned for vector loads and for DLPack consumers, which expect 64 bytes or more.
-    void* allocate(int, size_t bytes) override { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
+    void* allocate(int, size_t bytes) override { return allocate_host(bytes); }
     void free(int, void* memory, size_t) override { std::free(memory); }
 };
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
 #include "clock.hpp"
 #include "cpu.hpp"
@@ -36,6 +35,11 @@ void Device::sample_clock(int index, ClockModel& clock, int tries) {
     if (best.after) clock.add(best);
 }
 
+void Device::after_fork_in_child() {
+    new (&clocks_lock_) Mutex;
+    new (&clocks_) std::map<int, std::unique_ptr<ClockModel>>;  // those of before are the parent's streams'
+}
+
 }  // namespace eventide
 
 namespace eventide::devices {
@@ -44,9 +48,10 @@ namespace {
 // Readers take no lock, so that a fork can never find it taken. Leaked on purpose: workers may outlive static
 // destruction.
 struct Registry {
-    std::mutex adding;
+    Mutex adding;
     std::array<std::unique_ptr<Device>, 256> slots;
     std::array<std::atomic<bool>, 256> removed{};
+    std::array<int16_t, 256> family{};  // written before `count`: the first number that a type of that name had
     std::atomic<int16_t> count{0};
 
     void add(std::unique_ptr<Device> device) {
@@ -57,7 +62,9 @@ struct Registry {
                 throw Error(ErrorKind::value, "a device type named '" + device->type() + "' is registered already");
         if (size_t(n) == slots.size())
             throw Error(ErrorKind::device, "no more than 256 device types can be registered");
-        device->number = n;
+        device->number = family[size_t(n)] = n;
+        for (int16_t i = n; i-- > 0;)
+            if (slots[size_t(i)]->type() == device->type()) family[size_t(n)] = family[size_t(i)];
         slots[size_t(n)] = std::move(device);
         count.store(int16_t(n + 1), std::memory_order_release);
     }
@@ -99,12 +106,21 @@ Device& at(int16_t number) {
     return *registry().slots.at(size_t(number));
 }
 
+int16_t family(int16_t number) {
+    return size_t(number) < 256 ? registry().family[size_t(number)] : number;
+}
+
 std::vector<Device*> all() {
     Registry& r = registry();
     std::vector<Device*> out;
     for (int16_t i = 0; i < r.count.load(std::memory_order_acquire); ++i)
         if (!r.removed[size_t(i)].load(std::memory_order_relaxed)) out.push_back(r.slots[size_t(i)].get());
     return out;
+}
+
+void after_fork_in_child() {
+    new (&registry().adding) Mutex;
+    for (Device* d : all()) d->after_fork_in_child();
 }
 
 std::string name(DeviceId id) {

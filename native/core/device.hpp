@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "clock_model.hpp"
 #include "hub.hpp"
 #include "marker.hpp"
+#include "mutex.hpp"
 
 namespace eventide {
 
@@ -33,25 +33,25 @@ struct Capabilities {
     std::string clock;                   // of marker times: "CLOCK_MONOTONIC", "virtual", or another that is measured
 };
 
-// One stream of a device, in one of two ways.
+// One stream of a device, in one of two ways (Device::polled).
 //
-// A device that tells (polled() false): submit, mark and wait are called with the stream's lock held, in stream order,
-// and lead to the calls of Stream named there.
+// A push device: submit, mark and wait are called with the stream's lock held, in stream order, and lead to the calls
+// of PushStream named there.
 //
-// A device that is asked (polled() true): they are called in stream order with no lock that anybody else needs; the
-// core makes a marker behind each work. submit must lead to Stream::execute, markers are found out about by poll.
+// A polled device: they are called in stream order, with no lock held but the stream's order lock; the core makes a
+// marker behind each work. submit must lead to Stream::execute, markers are found out about by poll.
 class DeviceStream {
   public:
     virtual ~DeviceStream() = default;
     // Must lead to Stream::execute(work), once, when everything before it is over.
     virtual void submit(Work& work) = 0;
-    // Must lead to Stream::pass(marker, time), once, when everything before it is over. Owns one reference until then.
+    // Must lead to PushStream::pass(marker, time), once, when everything before it is over. Owns one reference until
+    // then.
     virtual void mark(Marker& marker) = 0;
-    // Must lead to Stream::waited(marker, position) when the marker has ended and everything before is over.
+    // Must lead to PushStream::waited(marker, position) when the marker has ended and everything before is over.
     virtual void wait(Marker& marker, uint64_t position) = 0;
     // Called after submit, mark and wait without the lock: the place to wake a worker or to flush a driver's queue.
     virtual void flush() {}
-    virtual bool polled() const { return false; }
     // Of polled devices only. poll and join may run work, the others must not, nor block. What poll or join throws is
     // the failure of that marker.
     virtual MarkerState poll(Marker&) { return MarkerState::pending; }
@@ -77,6 +77,7 @@ class Device {
     virtual std::string type() const = 0;
     virtual int count() const = 0;
     virtual Capabilities capabilities(int index) const = 0;
+    virtual bool polled() const { return true; }
     virtual std::string description(int index) const = 0;
     virtual std::unique_ptr<DeviceStream> open_stream(Stream& stream) = 0;
     virtual void* allocate(int index, size_t bytes) = 0;  // nullptr: no memory
@@ -89,10 +90,13 @@ class Device {
     // Takes the tightest of several samples. Runs code of the device.
     void sample_clock(int index, ClockModel& clock, int tries);
 
+    // Its clocks start anew: a thread of the parent may have been at them.
+    void after_fork_in_child();
+
     int16_t number = -1;  // of the type in the registry
 
   private:
-    std::mutex clocks_lock_;
+    Mutex clocks_lock_;
     std::map<int, std::unique_ptr<ClockModel>> clocks_;  // guarded by the lock; never removed
 };
 
@@ -106,9 +110,12 @@ void remove(const std::string& type);
 // nullptr if there is none of that name.
 Device* find(const std::string& type) noexcept;
 Device& at(int16_t number);
+// The same number for each type that was ever registered under one name: what a filter by name compares.
+int16_t family(int16_t number);
 std::vector<Device*> all();
 // "cpu:0"
 std::string name(DeviceId id);
+void after_fork_in_child();
 
 }  // namespace devices
 }  // namespace eventide

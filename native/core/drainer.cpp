@@ -106,14 +106,18 @@ int Session::drain_locked() {
             names_written_ = names_before;
             return error;  // they stay where they are, and are tried again
         }
-        if (options.durable) file_.sync();
+        if (options.durable) keep_error(file_.sync());
         for (const uint32_t i : pending_) free_.push(i);
         pending_.clear();
     }
 }
 
 int Session::write_locked(std::string_view bytes) noexcept {
-    const int error = file_.append(bytes);
+    return keep_error(file_.append(bytes));
+}
+
+// The first is said with the trace.
+int Session::keep_error(int error) noexcept {
     uint64_t none = 0;
     if (error) buffer.header().write_error.compare_exchange_strong(none, uint64_t(error), std::memory_order_relaxed);
     return error;

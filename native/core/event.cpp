@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "device.hpp"
+#include "polled_stream.hpp"
 #include "process.hpp"
-#include "stream.hpp"
 
 namespace eventide {
 namespace {
@@ -66,10 +66,14 @@ void Event::record(Stream& stream) {
     uint64_t version;
     if (stream.polled()) {
         // The device's own code runs, Python perhaps: m_, which others take with the host lock, is not held meanwhile.
-        std::lock_guard order(recording_);
-        Ref<Marker> marker = stream.record(given.timing, id);
-        std::lock_guard lock(m_);
-        version = take_locked(std::move(marker), stream, old);
+        auto& polled = static_cast<PolledStream&>(stream);
+        {
+            std::lock_guard order(recording_);
+            Ref<Marker> marker = polled.queue_record(given.timing, id);
+            std::lock_guard lock(m_);
+            version = take_locked(std::move(marker), stream, old);
+        }
+        polled.flush();  // may run work and hooks
     } else {
         std::lock_guard lock(m_);
         version = take_locked(stream.record(given.timing, id), stream, old);

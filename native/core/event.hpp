@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "host_mutex.hpp"
 #include "hub.hpp"
 #include "marker.hpp"
+#include "mutex.hpp"
 #include "ref.hpp"
 
 namespace eventide {
@@ -60,8 +60,8 @@ class Event final : public RefCounted {
     void announce(Stream& stream, uint64_t version, bool first) const;
     uint64_t take_locked(Ref<Marker> marker, Stream& stream, Ref<Marker>& old);
 
-    HostMutex recording_;   // the order of records on polled devices, whose code runs meanwhile; taken before m_
-    mutable std::mutex m_;  // guards all below; taken before a stream's lock
+    HostMutex recording_;  // the order of records on polled devices, whose code runs meanwhile; taken before m_
+    mutable Mutex m_;      // guards all below; taken before a stream's lock
     EventOptions options_;
     DeviceId recorded_on_;
     Ref<Marker> marker_;

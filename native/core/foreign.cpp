@@ -1,10 +1,10 @@
 #include "foreign.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
 #include "error.hpp"
+#include "mutex.hpp"
 
 namespace eventide::foreign {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t most = 4096;
 
 struct Names {
-    std::mutex lock;
+    Mutex lock;
     std::vector<std::string> all;  // guarded by the lock; never removed
 };
 
@@ -40,6 +40,10 @@ std::string name(DeviceId id) {
     std::lock_guard guard(n.lock);
     const size_t at = size_t(id.type - first);
     return at < n.all.size() ? n.all[at] : "";
+}
+
+void after_fork_in_child() {
+    new (&names().lock) Mutex;  // a thread of the parent may have held it
 }
 
 }  // namespace eventide::foreign

@@ -18,5 +18,6 @@ inline bool is(DeviceId id) noexcept {
 // The same name gives the same device, for the life of the process. Throws Error (value) when there are too many.
 DeviceId add(std::string_view name);
 std::string name(DeviceId id);
+void after_fork_in_child();
 
 }  // namespace eventide::foreign

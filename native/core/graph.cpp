@@ -1,18 +1,18 @@
 #include "graph.hpp"
 
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "context.hpp"
 #include "error.hpp"
+#include "mutex.hpp"
 #include "stream.hpp"
 
 namespace eventide {
 namespace {
 
-std::mutex* graph_lock = new std::mutex;  // guards Stream::blocked_; taken before any stream's lock, never after
+Mutex* graph_lock = new Mutex;  // guards Stream::blocked_; taken before any stream's lock, never after
 
 }  // namespace
 
@@ -91,7 +91,7 @@ void Graph::unblock(Stream& from) noexcept {
 }
 
 void Graph::after_fork_in_child() {
-    graph_lock = new std::mutex;
+    graph_lock = new Mutex;
 }
 
 Blocking::Blocking(const char* verb, Stream& target, uint64_t position, const char* remedy)

@@ -5,19 +5,29 @@
 #include <mutex>
 
 #include "host_lock.hpp"
+#include "mutex.hpp"
 
 namespace eventide {
 
 class HostMutex {
   public:
     void lock() {
-        if (m_.try_lock()) return;
+        if (try_lock()) return;
         HostLock* host = HostLock::installed();
         void* held = host ? host->suspend() : nullptr;
         m_.lock();
+        locks::count_order(1);
         if (held) host->resume(held);
     }
-    void unlock() { m_.unlock(); }
+    bool try_lock() {
+        if (!m_.try_lock()) return false;
+        locks::count_order(1);
+        return true;
+    }
+    void unlock() {
+        locks::count_order(-1);
+        m_.unlock();
+    }
 
   private:
     std::recursive_mutex m_;

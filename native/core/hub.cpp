@@ -3,10 +3,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mutex>
-
 #include "context.hpp"
 #include "error.hpp"
+#include "mutex.hpp"
 #include "process.hpp"
 #include "stream.hpp"
 
@@ -23,7 +22,7 @@ namespace eventide::hub {
 namespace {
 
 constinit std::atomic<Listener*> slots[hook_count][max_listeners] = {};
-std::mutex change;  // guards changes of slots and of listening_mask; firing never takes it
+Mutex change;  // guards changes of slots and of listening_mask; firing never takes it
 
 constexpr std::string_view names[hook_count] = {
     "event_creation",
@@ -68,6 +67,7 @@ void fire(const HookRecord& record) {
 }
 
 void fire_except(const HookRecord& record, const Listener* listener) {
+    locks::check_outside("a hook");
     for (auto& slot : slots[unsigned(record.hook)])
         if (Listener* l = slot.load(std::memory_order_acquire); l && l != listener) l->heard(record);
 }
@@ -106,6 +106,10 @@ bool others_listening(Hook h, const Listener& listener) noexcept {
 
 std::string_view name(Hook h) noexcept {
     return names[unsigned(h)];
+}
+
+void after_fork_in_child() {
+    new (&change) Mutex;  // a thread of the parent may have held it
 }
 
 uint64_t next_token() noexcept {

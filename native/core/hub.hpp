@@ -137,6 +137,7 @@ bool others_listening(Hook h, const Listener& listener) noexcept;
 
 std::string_view name(Hook h) noexcept;
 uint64_t this_thread_id() noexcept;
+void after_fork_in_child();
 // A number that was never given before: pairs the two ends of a synchronization, of a hand-over.
 uint64_t next_token() noexcept;
 

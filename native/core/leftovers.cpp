@@ -17,10 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Without blocking: anyone may have put a pipe there.
 class Opened {
   public:
     explicit Opened(const char* path)
-        : fd_(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)), error_(fd_ < 0 ? errno : 0) {}
+        : fd_(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), error_(fd_ < 0 ? errno : 0) {}
     ~Opened() {
         if (fd_ >= 0) close(fd_);
     }

@@ -5,8 +5,8 @@
 #include "clock.hpp"
 #include "futex.hpp"
 #include "notifier.hpp"
+#include "polled_stream.hpp"
 #include "poller.hpp"
-#include "stream.hpp"
 #include "wake.hpp"
 
 namespace eventide {
@@ -19,13 +19,20 @@ struct Closed final : Task {
 
 }  // namespace
 
+PolledStream& Marker::polled_stream() const noexcept {
+    return static_cast<PolledStream&>(*stream_);
+}
+
 bool Marker::pending() {
-    if (state() == MarkerState::pending && polled_) stream_->refresh(*this);
+    if (state() == MarkerState::pending && polled_) (void)polled_stream().refresh(*this);
     return state() == MarkerState::pending;
 }
 
 bool Marker::sleep(int64_t ns) {
-    if (polled_) return stream_->join(*this, ns);
+    return polled_ ? polled_stream().join(*this, ns) : sleep_on_word(ns);
+}
+
+bool Marker::sleep_on_word(int64_t ns) {
     uint32_t w = word_.load(std::memory_order_acquire);
     while (!(w & state_bits) && !(w & sleepers))
         if (word_.compare_exchange_weak(w, w | sleepers, std::memory_order_acq_rel)) w |= sleepers;
@@ -34,12 +41,25 @@ bool Marker::sleep(int64_t ns) {
     return state() != MarkerState::pending;
 }
 
-void Marker::complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure) {
+uint32_t Marker::set_outcome(int64_t time_ns, int64_t device_ns, Ref<Failure> failure) {
     time_ns_ = time_ns;
     device_ns_ = device_ns;
-    const MarkerState end = failure ? MarkerState::failed : MarkerState::done;
     failure_ = std::move(failure);
-    const uint32_t before = word_.fetch_or(uint32_t(end), std::memory_order_acq_rel);
+    return uint32_t(failure_ ? MarkerState::failed : MarkerState::done);
+}
+
+void Marker::decide(int64_t time_ns, int64_t device_ns, Ref<Failure> failure) {
+    const uint32_t outcome = set_outcome(time_ns, device_ns, std::move(failure));
+    word_.fetch_or(outcome * decided_bits, std::memory_order_release);
+}
+
+void Marker::complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure) {
+    const uint32_t outcome = set_outcome(time_ns, device_ns, std::move(failure));
+    end_with(outcome * decided_bits | outcome);
+}
+
+void Marker::end_with(uint32_t bits) {
+    const uint32_t before = word_.fetch_or(bits, std::memory_order_acq_rel);
     if (before & sleepers) wake_soon(word_);
     Task* newest = callbacks_.exchange(&closed, std::memory_order_acq_rel);
     Task* oldest = nullptr;
@@ -63,7 +83,7 @@ bool Marker::when_ended(Task* task) {
 void Marker::release() noexcept {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     Stream* s = stream_;
-    if (polled_) s->forget(*this);
+    if (polled_) polled_stream().forget(*this);
     failure_ = {};
     inherited = {};
     doom = {};
@@ -86,20 +106,22 @@ void MarkerList::grow() {
     for (Marker& m : blocks_->markers) m.next_ = std::exchange(free_, &m);
 }
 
-Marker* MarkerList::take(Stream& stream, uint64_t position, uint64_t event, bool timing, bool polled) {
+Marker* MarkerList::take(Stream& stream, uint64_t event, bool timing, bool polled) {
     if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
     if (!free_) grow();
     Marker* m = std::exchange(free_, free_->next_);
     m->word_.store(0, std::memory_order_relaxed);
     m->callbacks_.store(nullptr, std::memory_order_relaxed);
     m->stream_ = &stream;
-    m->position_ = position;
+    m->position_ = 0;
     m->event_ = event;
     m->time_ns_ = 0;
     m->syncs = 0;
+    m->claimed = false;
     m->timing_ = timing;
     m->polled_ = polled;
     m->handle = 0;
+    m->work_data = nullptr;
     m->work = nullptr;
     m->starts = nullptr;
     return m;

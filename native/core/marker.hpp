@@ -5,7 +5,7 @@
 //   member      guarded by
 //   word_       atomic; the state, and whether somebody sleeps on it
 //   callbacks_  atomic list; closed by complete()
-//   time, failure_   written once before word_ is published, read after
+//   time, failure_   written once by decide(), before word_ is published, read after
 //   syncs, inherited the stream's lock
 #pragma once
 
@@ -19,6 +19,7 @@
 
 namespace eventide {
 
+class PolledStream;
 class Stream;
 class Work;
 
@@ -33,37 +34,53 @@ class Marker {
     // Sleeps until the marker ends or `ns` are over or a signal comes. True if it has ended. Not with the host lock.
     bool sleep(int64_t ns);
 
-    // Ends the marker, once. Wakes sleepers and hands callbacks to the notifier.
+    // Sets the outcome, once. On a polled device hooks and Futures come between the outcome and the end.
+    void decide(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
+    MarkerState decided() const noexcept {
+        return MarkerState(word_.load(std::memory_order_acquire) / decided_bits & state_bits);
+    }
+    // Ends the marker with its outcome, once. Wakes sleepers and hands callbacks to the notifier.
+    void end() { end_with(uint32_t(decided())); }
+    // Both at once.
     void complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
+    // Sleeps on the word, without asking the device, until the marker ends, `ns` are over or a signal comes.
+    bool sleep_on_word(int64_t ns);
 
     // Takes over the task and runs it on the notifier when the marker ends. Returns false, leaving the task to the
     // caller, if it has ended already.
     bool when_ended(Task* task);
 
-    // After the end only.
+    // After the outcome is set only.
     int64_t time_ns() const noexcept { return time_ns_; }      // on the trace's clock
     int64_t device_ns() const noexcept { return device_ns_; }  // on the device's own
     const Ref<Failure>& failure() const noexcept { return failure_; }
 
     Stream& stream() const noexcept { return *stream_; }
     uint64_t position() const noexcept { return position_; }
-    uint64_t event() const noexcept { return event_; }  // the id of the event it was recorded with, or 0
+    void place(uint64_t position) noexcept { position_ = position; }  // once, before others see it
+    uint64_t event() const noexcept { return event_; }                // the id of the event it was recorded with, or 0
     bool timing() const noexcept { return timing_; }
 
     void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
 
-    uint64_t handle = 0;     // a polled device's own
-    Work* work = nullptr;    // of a polled device: what this marker stands behind
-    Work* starts = nullptr;  // of an immediate device: the work in front of which it stands
-    Ref<Failure> doom;       // of an immediate device: an error before it that was known when it was made
-    uint32_t syncs = 0;      // how many stream.synchronize calls wait on this marker
-    Ref<Failure> inherited;  // error of the synchronize that healed the stream while this one was queued
+    uint64_t handle = 0;        // a polled device's own
+    void* work_data = nullptr;  // likewise, of the work that ends with it; until DeviceStream::forget
+    Work* work = nullptr;       // of a polled device: what this marker stands behind
+    Work* starts = nullptr;     // of an immediate device: the work in front of which it stands
+    Ref<Failure> doom;          // of an immediate device: an error before it that was known when it was made
+    uint32_t syncs = 0;         // how many stream.synchronize calls wait on this marker
+    bool claimed = false;       // of a polled device: a thread takes its work back; the stream's lock
+    Ref<Failure> inherited;     // error of the synchronize that healed the stream while this one was queued
 
   private:
     friend class MarkerList;
+    PolledStream& polled_stream() const noexcept;
+    uint32_t set_outcome(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
+    void end_with(uint32_t bits);
     static constexpr uint32_t state_bits = 3;
     static constexpr uint32_t sleepers = 4;
+    static constexpr uint32_t decided_bits = 8;  // the outcome, times this
 
     std::atomic<uint32_t> word_{0};
     std::atomic<uint32_t> refs_{0};
@@ -83,7 +100,7 @@ class Marker {
 class MarkerList {
   public:
     ~MarkerList();
-    Marker* take(Stream& stream, uint64_t position, uint64_t event, bool timing, bool polled);
+    Marker* take(Stream& stream, uint64_t event, bool timing, bool polled);
     void put(Marker* m) noexcept;
     // How many markers were ever allocated: a test holds that this stops growing.
     uint64_t allocated() const noexcept { return allocated_; }

@@ -1,6 +1,7 @@
 #include "memory.hpp"
 
 #include <new>
+#include <string>
 
 #include "device.hpp"
 #include "process.hpp"
@@ -21,6 +22,16 @@ class Block final : public RefCounted {
     const size_t bytes_;
 };
 
+class OutOfMemory final : public std::bad_alloc {
+  public:
+    OutOfMemory(size_t bytes, DeviceId device)
+        : text_("cannot allocate " + std::to_string(bytes) + " bytes on " + devices::name(device)) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+
+  private:
+    const std::string text_;
+};
+
 class Hold final : public Task {
   public:
     explicit Hold(Ref<Block> block) : block_(std::move(block)) {}
@@ -36,7 +47,7 @@ class Hold final : public Task {
 Ref<Memory> Memory::allocate(DeviceId device, size_t bytes) {
     Device& where = devices::at(device.type);
     void* data = where.allocate(device.index, bytes ? bytes : 1);
-    if (!data) throw std::bad_alloc();
+    if (!data) throw OutOfMemory(bytes, device);
     Ref<Memory> memory(new Memory(device, data, bytes, where.capabilities(device.index).host_visible));
     if (hub::listening(Hook::memory_allocation)) {
         HookRecord r{.hook = Hook::memory_allocation, .device = device, .handle = uint64_t(data), .bytes = bytes};

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "hub.hpp"
+#include "mutex.hpp"
 #include "ref.hpp"
 
 namespace eventide {
@@ -35,7 +35,7 @@ class Memory final : public RefCounted {
     Memory(DeviceId device, void* data, size_t bytes, bool host_visible)
         : device(device), data(data), bytes(bytes), host_visible(host_visible) {}
 
-    mutable std::mutex m_;
+    mutable Mutex m_;
     std::vector<Ref<Stream>> users_;
     bool freed_ = false;
 };

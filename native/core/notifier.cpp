@@ -1,13 +1,14 @@
 #include "notifier.hpp"
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "clock.hpp"
 #include "context.hpp"
+#include "error.hpp"
 #include "futex.hpp"
 #include "host_lock.hpp"
+#include "mutex.hpp"
 #include "process.hpp"
 #include "thread.hpp"
 
@@ -15,21 +16,20 @@ namespace eventide::notifier {
 namespace {
 
 struct State {
-    std::mutex m;  // guards first, last, started
+    Mutex m;  // guards first, last
     Task* first = nullptr;
     Task* last = nullptr;
-    bool started = false;
+    std::atomic<bool> started{false};   // written under m
     std::atomic<uint32_t> posted{0};    // futex word of the thread: one up per post
     std::atomic<uint32_t> finished{0};  // futex word of drain(): one up per task
     std::atomic<bool> sleeping{false};
-    std::atomic<bool> sweep{false};  // request_sweep was called
+    std::atomic<int64_t> sweep_at{INT64_MAX};  // the earliest time that request_sweep was asked for
     std::atomic<uint32_t> drainers{0};
     std::atomic<uint64_t> accepted{0};
     std::atomic<uint64_t> done{0};
 };
 
 constexpr int64_t hour_ns = 3'600'000'000'000;
-constexpr int64_t sweep_after_ns = 5'000'000;
 
 Sweeper sweeper{};
 State* state = new State;  // leaked on purpose: the thread may outlive static destruction
@@ -44,6 +44,7 @@ void run_list(State& s, Task* t, HostRun& run) {
     while (t) {
         Task* task = std::exchange(t, t->next);  // no smart pointer: see thread.hpp, the stack may be unwound
         if (task->needs_host_lock()) run.enter(now_ns());
+        locks::check_outside("a callback");
         task->run();
         delete task;
         s.done.fetch_add(1, std::memory_order_release);
@@ -54,7 +55,7 @@ void run_list(State& s, Task* t, HostRun& run) {
 }
 
 void sweep_once(State& s, HostRun& run) {
-    s.sweep.store(false, std::memory_order_seq_cst);
+    s.sweep_at.store(INT64_MAX, std::memory_order_seq_cst);
     if (!sweeper.needed()) return;
     run.enter(now_ns());
     sweeper.sweep();
@@ -77,16 +78,29 @@ void* loop(void* argument) {
         run.leave();
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
         s.sleeping.store(true, std::memory_order_seq_cst);
-        const bool sweep = s.sweep.load(std::memory_order_seq_cst);
-        futex::wait(s.posted, seen, sweep ? sweep_after_ns : hour_ns);
+        const int64_t sweep_at = s.sweep_at.load(std::memory_order_seq_cst);
+        const int64_t left = sweep_at == INT64_MAX ? hour_ns : sweep_at - now_ns();
+        if (left > 0) futex::wait(s.posted, seen, left);
         s.sleeping.store(false, std::memory_order_relaxed);
-        if (sweep) sweep_once(s, run);
+        if (sweep_at <= now_ns()) sweep_once(s, run);
     }
     return nullptr;
 }
 
-void wake(State& s, bool start) {
-    if (start) start_thread(loop, &s);
+// Starts the thread if it does not run yet. When the system has none to give, what is posted waits for the next call:
+// the callers are workers and hooks, which cannot raise it.
+void start(State& s) {
+    std::lock_guard lock(s.m);
+    if (s.started) return;
+    try {
+        start_thread(loop, &s);
+        s.started = true;
+    } catch (const Error&) {
+    }
+}
+
+void wake(State& s) {
+    if (!s.started.load(std::memory_order_acquire)) start(s);
     s.posted.fetch_add(1, std::memory_order_seq_cst);
     if (s.sleeping.load(std::memory_order_seq_cst)) futex::wake_all(s.posted);
 }
@@ -99,35 +113,33 @@ void post(Task* first) {
     uint64_t n = 1;
     Task* last = first;
     for (; last->next; last = last->next) ++n;
-    bool start = false;
     {
         std::lock_guard lock(s.m);
         (s.last ? s.last->next : s.first) = first;
         s.last = last;
-        start = !std::exchange(s.started, true);
         s.accepted.fetch_add(n, std::memory_order_relaxed);
     }
-    wake(s, start);
+    wake(s);
 }
 
 void set_sweeper(Sweeper given) {
     sweeper = given;
 }
 
-void request_sweep() {
+void request_sweep(int64_t after_ns) {
     State& s = *state;
-    if (s.sweep.load(std::memory_order_relaxed) || s.sweep.exchange(true, std::memory_order_seq_cst)) return;
-    bool start;
-    {
-        std::lock_guard lock(s.m);
-        start = !std::exchange(s.started, true);
-    }
-    wake(s, start);
+    const int64_t at = now_ns() + after_ns;
+    int64_t before = s.sweep_at.load(std::memory_order_relaxed);
+    do {
+        if (before <= at) return;
+    } while (!s.sweep_at.compare_exchange_weak(before, at, std::memory_order_seq_cst));
+    wake(s);
 }
 
 bool drain(int64_t timeout_ns) {
     State& s = *state;
     const uint64_t target = s.accepted.load(std::memory_order_relaxed);
+    if (s.done.load(std::memory_order_acquire) < target) wake(s);
     const int64_t deadline = now_ns() + timeout_ns;
     s.drainers.fetch_add(1, std::memory_order_seq_cst);
     bool drained = false;

@@ -12,6 +12,8 @@
 #include "device.hpp"
 #include "error.hpp"
 #include "eventide/device.h"
+#include "host_lock.hpp"
+#include "host_memory.hpp"
 #include "process.hpp"
 #include "stream.hpp"
 #include "thread.hpp"
@@ -19,10 +21,12 @@
 namespace eventide::plugin {
 namespace {
 
-// What a plug-in calls work: a handle of its own, so that a run too many or too late does nothing.
+// What a plug-in calls work. It lives until the marker behind the work is released, as the header promises, so that a
+// run too many does nothing.
 struct Handle {
-    std::atomic<Work*> work;
+    std::atomic<Work*> work;  // null once it runs or was taken back
     Stream* stream;
+    std::atomic<bool> ran = false;
 };
 
 Handle* as_handle(eventide_work* work) {
@@ -33,6 +37,7 @@ void run_work(eventide_work* given) {
     Handle* h = as_handle(given);
     Work* work = h->work.exchange(nullptr);
     if (!work) return;
+    h->ran.store(true, std::memory_order_relaxed);
     HostLock* host = work->needs_host_lock() ? HostLock::installed() : nullptr;
     if (host && process::abandoned.load(std::memory_order_seq_cst)) park_thread();
     const int how = host ? host->enter() : 0;
@@ -100,16 +105,19 @@ class PluginStream final : public DeviceStream {
     PluginStream(Stream& stream, const Plugin& plugin, void* handle)
         : stream_(stream), p_(plugin), d_(plugin.table), handle_(handle) {}
 
-    bool polled() const override { return true; }
-
     void submit(Work& work) override {
         auto* h = new Handle{&work, &stream_};
         work.device_data = h;
-        if (p_.call("submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); }))
-            p_.refuse("submit");
+        if (!p_.call("submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); })) return;
+        if (!h->ran) {  // it is not the plug-in's
+            work.device_data = nullptr;
+            delete h;
+        }
+        p_.refuse("submit");
     }
 
     void mark(Marker& marker) override {
+        if (marker.work) marker.work_data = marker.work->device_data;
         marker.handle = uint64_t(p_.call("make_marker", [&] { return d_.make_marker(handle_, marker.timing()); }));
         if (!marker.handle) p_.refuse("make_marker");
     }
@@ -127,8 +135,10 @@ class PluginStream final : public DeviceStream {
 
     MarkerState poll(Marker& marker) override {
         const int state = p_.call("poll", [&] { return d_.poll(marker_of(marker)); });
-        if (state == EVENTIDE_PENDING) return MarkerState::pending;
-        return state == EVENTIDE_DONE ? MarkerState::done : MarkerState::failed;
+        if (state < EVENTIDE_PENDING || state > EVENTIDE_FAILED)
+            throw Error(ErrorKind::device, "poll() of device '" + p_.type + "' gave " + std::to_string(state) +
+                                               ", which is no eventide_marker_state");
+        return MarkerState(state);
     }
 
     void join(Marker& marker, int64_t ns) override {
@@ -155,12 +165,14 @@ class PluginStream final : public DeviceStream {
         return h && h->work.exchange(nullptr) != nullptr;
     }
     void forget(Marker& marker) override {
+        auto* h = static_cast<Handle*>(std::exchange(marker.work_data, nullptr));
+        // A plug-in that failed to make or to poll the marker may still run the work: it keeps a handle that does
+        // nothing.
+        const std::unique_ptr<Handle> dropped(h && h->ran ? h : nullptr);
         if (marker.handle) p_.call("release", [&] { d_.release(marker_of(marker)); });
     }
     void forget(Work& work) override {
-        auto* h = static_cast<Handle*>(std::exchange(work.device_data, nullptr));
-        // One that never ran may still be in the plug-in's hands: it is left to it, as a handle that does nothing.
-        if (h && work.outcome.load(std::memory_order_relaxed) != Outcome::none) delete h;
+        work.device_data = nullptr;  // the marker's; where submit threw, a plug-in may still hold it
     }
     void finish() override {
         p_.call("close_stream", [&] { d_.close_stream(handle_); });
@@ -170,12 +182,20 @@ class PluginStream final : public DeviceStream {
   private:
     class OpenGate final : public Task {
       public:
-        OpenGate(const eventide_device& d, void* token) : d_(d), token_(token) {}
-        void run() override { d_.open_gate(token_); }
+        OpenGate(PluginStream& held, void* token) : held_(held), stream_(&held.stream_), token_(token) {}
+        // The stream may be held for ever if this fails: that is its error.
+        void run() override {
+            try {
+                held_.p_.call("open_gate", [&] { held_.d_.open_gate(token_); });
+            } catch (const Error& e) {
+                stream_->poison(Ref<Failure>(new Failure(e.what())));
+            }
+        }
         bool needs_host_lock() const override { return false; }
 
       private:
-        const eventide_device& d_;
+        PluginStream& held_;
+        const Ref<Stream> stream_;  // owns held_
         void* const token_;
     };
 
@@ -183,7 +203,7 @@ class PluginStream final : public DeviceStream {
     void bridge(Marker& marker) {
         void* token = p_.call("gate", [&] { return d_.gate(handle_); });
         if (!token) p_.refuse("gate");
-        auto* task = new OpenGate(d_, token);
+        auto* task = new OpenGate(*this, token);
         if (marker.when_ended(task)) return;
         task->run();
         delete task;
@@ -238,11 +258,16 @@ class PluginDevice final : public Device {
         return true;
     }
     void* allocate(int index, size_t bytes) override {
-        if (!d_.allocate) return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (!d_.allocate) return allocate_host(bytes);
         return p_.call("allocate", [&] { return d_.allocate(index, bytes); });
     }
     void free(int index, void* memory, size_t bytes) override {
-        d_.allocate ? d_.free(index, memory, bytes) : std::free(memory);
+        if (!d_.allocate) return std::free(memory);
+        try {
+            p_.call("free", [&] { d_.free(index, memory, bytes); });
+        } catch (const Error&) {
+            // Memory that we have no more use for; it may be called from a destructor.
+        }
     }
 
   private:
@@ -252,7 +277,7 @@ class PluginDevice final : public Device {
 };
 
 // What is missing in the table, by name; "" if nothing is.
-std::string missing(const eventide_device& d) {
+std::string missing(const eventide_device& d, const std::string& type) {
     const struct {
         const char* name;
         bool there;
@@ -271,7 +296,7 @@ std::string missing(const eventide_device& d) {
         if (!f.there) return f.name;
     eventide_capabilities c{};
     c.size = sizeof c;
-    d.capabilities(0, &c);
+    Plugin{d, type}.call("capabilities", [&] { d.capabilities(0, &c); });
     if (c.gate && (!d.gate || !d.open_gate)) return "gate or open_gate (it has the capability 'gate')";
     if (d.allocate && !d.free) return "free (it has allocate)";
     return "";
@@ -310,8 +335,8 @@ std::string load(const std::string& path, const std::string& name) {
                    std::to_string(sizeof(eventide_device)) +
                    "; set its member size to sizeof(eventide_device) and build it with the header of this version");
     if (!is_name(d->type)) throw fail("has no device type: a name of letters, digits and _ is needed");
-    if (const std::string m = missing(*d); !m.empty()) throw fail("lacks the function " + m);
     const std::string type = name.empty() ? d->type : name;
+    if (const std::string m = missing(*d, type); !m.empty()) throw fail("lacks the function " + m);
     devices::add(std::make_unique<PluginDevice>(*d, type, path));
     guard.release();
     return type;

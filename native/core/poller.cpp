@@ -1,12 +1,13 @@
 #include "poller.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "context.hpp"
+#include "error.hpp"
 #include "futex.hpp"
+#include "mutex.hpp"
 #include "process.hpp"
 #include "thread.hpp"
 
@@ -18,7 +19,7 @@ constexpr int64_t longest_ns = 2'000'000;
 constexpr int64_t hour_ns = 3'600'000'000'000;
 
 struct State {
-    std::mutex m;  // guards fresh, started
+    Mutex m;  // guards fresh, started
     std::vector<Ref<Marker>> fresh;
     bool started = false;
     std::atomic<uint32_t> turn{0};
@@ -54,17 +55,24 @@ void* loop(void* argument) {
     return nullptr;
 }
 
+// When the system has no thread to give, markers wait for the next call, or until they are asked about.
+void start_locked(State& s) {
+    try {
+        start_thread(loop, &s);
+        s.started = true;
+    } catch (const Error&) {
+    }
+}
+
 }  // namespace
 
 void watch(Ref<Marker> marker) {
     State& s = *state;
-    bool start;
     {
         std::lock_guard lock(s.m);
         s.fresh.push_back(std::move(marker));
-        start = !std::exchange(s.started, true);
+        if (!s.started) start_locked(s);
     }
-    if (start) start_thread(loop, &s);
     s.turn.fetch_add(1, std::memory_order_release);
     futex::wake_all(s.turn);
 }

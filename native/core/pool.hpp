@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "event.hpp"
+#include "mutex.hpp"
 #include "ref.hpp"
 
 namespace eventide {
@@ -36,7 +36,7 @@ class EventPool final : public RefCounted {
     Stats stats() const;
 
   private:
-    mutable std::mutex m_;
+    mutable Mutex m_;
     std::vector<Ref<Event>> free_;
     std::unordered_map<uint64_t, Ref<Event>> in_use_;
     uint64_t created_ = 0;

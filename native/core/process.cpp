@@ -2,10 +2,14 @@
 
 #include "clock.hpp"
 #include "context.hpp"
+#include "device.hpp"
+#include "foreign.hpp"
 #include "futex.hpp"
 #include "graph.hpp"
 #include "notifier.hpp"
 #include "poller.hpp"
+#include "spin.hpp"
+#include "stacks.hpp"
 #include "streams.hpp"
 
 namespace eventide::process {
@@ -21,6 +25,11 @@ void after_fork_in_child() {
     streams::after_fork_in_child();
     poller::after_fork_in_child();
     Graph::after_fork_in_child();
+    hub::after_fork_in_child();
+    stacks::after_fork_in_child();
+    foreign::after_fork_in_child();
+    devices::after_fork_in_child();
+    Spin::after_fork_in_child();
     thread_context = {};
 }
 

@@ -69,8 +69,7 @@ struct Leaver {
     ~Leaver() {
         Lane* lane = this_lane;
         if (!lane) return;
-        if (Put put(lane->generation.load(std::memory_order_relaxed), Nameless()); put)
-            seal(*lane, *session.load(std::memory_order_acquire));
+        if (Put put(lane->generation.load(std::memory_order_relaxed), Nameless()); put) seal(*lane, *lane->session);
         this_lane = nullptr;
         lane->taken.store(false, std::memory_order_release);
     }
@@ -79,6 +78,7 @@ struct Leaver {
 thread_local Leaver leaver;
 
 void adopt(Lane& lane, Session& s, bool named) {
+    lane.session = &s;
     lane.chunk = nullptr;
     lane.used = lane.limit = lane.spans = 0;
     if (lane.index_generation != s.generation) {
@@ -128,16 +128,17 @@ void Put::attach(uint32_t generation, bool named) noexcept {
     }
     enter(*lane, generation);
     if (!lane_) return;
-    Session& s = *session.load(std::memory_order_acquire);
-    if (here)
-        give_name(*lane, s);
-    else
-        adopt(*lane, s, named);
+    if (here) return give_name(*lane, *lane->session);
+    // A stop() that gave up on this thread has taken the session away; one that does so from now on keeps its memory.
+    Session* s = session.load(std::memory_order_acquire);
+    if (s && s->generation == generation) return adopt(*lane, *s, named);
+    lane_ = nullptr;
+    lane->busy.store(0, std::memory_order_release);
 }
 
 bool Put::next_chunk(Kind kind) noexcept {
     Lane& l = *lane_;
-    Session& s = *session.load(std::memory_order_relaxed);
+    Session& s = *l.session;
     seal(l, s);
     if (l.record) {
         l.chunk = s.take_chunk(l.track, looks_on, l.chunk_index);
@@ -153,15 +154,15 @@ bool Put::next_chunk(Kind kind) noexcept {
 }
 
 uint32_t Put::name(std::string_view text) const {
-    return session.load(std::memory_order_relaxed)->names.text(text);
+    return lane_->session->names.text(text);
 }
 
 uint32_t Put::track(std::string_view json) const {
-    return session.load(std::memory_order_relaxed)->names.track(json);
+    return lane_->session->names.track(json);
 }
 
 uint32_t Put::stack(uint32_t id) const {
-    return id ? session.load(std::memory_order_relaxed)->names.stack(id) : 0;
+    return id ? lane_->session->names.stack(id) : 0;
 }
 
 void Put::count_truncated(Kind kind) noexcept {
@@ -205,10 +206,7 @@ Result stop() {
     s->end_drainer();
     Result result = s->finish();
     session.store(nullptr, std::memory_order_release);
-    if (alone)
-        delete s;
-    else
-        s->buffer.leak();  // a thread hangs in the middle of a put: what it holds has to stay
+    if (alone) delete s;  // else a thread hangs in the middle of a put: the session and its buffer stay for it
     return result;
 }
 

@@ -30,9 +30,12 @@
 
 namespace eventide::recorder {
 
+class Session;
+
 struct Lane {
     std::atomic<uint32_t> busy{0};
-    std::atomic<uint32_t> generation{0};  // of the recording that the rest belongs to
+    Session* session = nullptr;           // that the rest belongs to; alive while the lane is busy
+    std::atomic<uint32_t> generation{0};  // its number
     uint32_t named = 0;                   // the same, once the thread's name has been asked for
     uint32_t attached = 0;                // how many threads had come to the recording with this one
     uint32_t used = 0;                    // entries in the chunk

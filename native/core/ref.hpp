@@ -27,6 +27,9 @@ class RefCounted {
         if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
 
+    // How many there are; others may take and drop theirs meanwhile.
+    uint32_t references() const noexcept { return refs_.load(std::memory_order_acquire); }
+
   private:
     mutable std::atomic<uint32_t> refs_{0};
 };

@@ -60,6 +60,7 @@ class Session {
     static void* main(void* self);
     void loop();
     int write_locked(std::string_view bytes) noexcept;
+    int keep_error(int error) noexcept;
     int drain_locked();
     void add_names_locked();
     void anchor_locked(bool last);

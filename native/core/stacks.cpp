@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_set>
+
+#include "mutex.hpp"
 
 namespace eventide::stacks {
 namespace {
@@ -18,7 +19,7 @@ struct Stack {
     std::unique_ptr<Frame[]> frames;
 };
 
-constexpr size_t slots = 1 << 18;                      // 2 MB of address space, touched only where stacks fall
+constexpr size_t slots = 1 << 19;                      // 4 MB of address space, touched only where stacks fall
 constexpr uint32_t most_forms = slots * 3 / 4 - most;  // those beyond are settled anew each time
 static_assert(most < slots * 3 / 4);
 
@@ -28,7 +29,7 @@ std::atomic<uint32_t> used{0};
 std::atomic<uint32_t> forms{0};
 std::atomic<uint64_t> lost{0};
 
-std::mutex change;
+Mutex change;  // guards texts and changes of the tables
 std::unordered_set<std::string>& texts() {
     static auto* all = new std::unordered_set<std::string>;  // read by threads that outlive static objects
     return *all;
@@ -113,6 +114,10 @@ std::vector<Frame> resolve(uint32_t id) {
 std::string_view keep(std::string_view text) {
     std::lock_guard lock(change);
     return keep_locked(text);
+}
+
+void after_fork_in_child() {
+    new (&change) Mutex;  // a thread of the parent may have held it
 }
 
 Statistics statistics() noexcept {

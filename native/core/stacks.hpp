@@ -63,5 +63,6 @@ struct Statistics {
     uint64_t lost;  // captures of stacks beyond the limit
 };
 Statistics statistics() noexcept;
+void after_fork_in_child();
 
 }  // namespace eventide::stacks

@@ -1,56 +1,33 @@
-// Synchronizing with a stream: markers at its end, and who is told its error.
+// Synchronizing with a stream: markers at its end, and which calls raise its error.
 #include <algorithm>
 #include <utility>
 
-#include "stream_order.hpp"
+#include "stream.hpp"
 
 namespace eventide {
 
-Ref<Marker> Stream::mark_end(bool sync, bool patient, Ref<Failure>* healed) {
-    Ref<Marker> marker;
-    const bool queued = in_order(
-        [&] {
-            // On an immediate device people enqueue behind our back: only the device knows that it is idle.
-            if ((!immediate_ || !patient || finished_) && completed() >= position()) {
-                if (healed) *healed = heal_locked();
-                return false;
-            }
-            marker = take_marker_locked(0, false);
-            if (sync) {
-                marker->syncs = 1;
-                syncs_.push_back(marker.get());
-                fate_ = {};
-            }
-            return true;
-        },
-        [&] { tell_marker(*marker); });
-    if (queued) flush_device();
-    return marker;
-}
-
 Ref<Marker> Stream::mark_end(bool patient) {
-    return mark_end(false, patient, nullptr);
+    return queue_end(false, patient, nullptr);
 }
 
 Stream::Sync Stream::begin_sync(bool patient) {
     Sync out;
-    out.marker = mark_end(true, patient, &out.failure);
+    out.marker = queue_end(true, patient, &out.failure);
     return out;
 }
 
 bool Stream::abandon_sync(Marker& marker) noexcept {
     std::lock_guard lock(m_);
-    if (marker.state() != MarkerState::pending) return false;
+    if (marker.decided() != MarkerState::pending) return false;
     marker.syncs = 0;
     std::erase(syncs_, &marker);
-    if (immediate_) fate_ = fate_again_locked();
+    abandoned_locked();
     return true;
 }
 
 Ref<Failure> Stream::heal_locked() {
     Ref<Failure> f = std::move(poison_);
     poisoned_.store(false, std::memory_order_release);
-    if (completed() >= position()) fate_ = {};
     return f;
 }
 

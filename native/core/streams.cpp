@@ -1,15 +1,15 @@
 #include "streams.hpp"
 
 #include <map>
-#include <mutex>
 
+#include "mutex.hpp"
 #include "process.hpp"
 
 namespace eventide::streams {
 namespace {
 
 struct List {
-    std::mutex m;
+    Mutex m;
     std::map<uint64_t, Stream*> by_id;
 };
 

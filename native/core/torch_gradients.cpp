@@ -6,15 +6,19 @@
 
 namespace eventide::torch {
 
-bool Gradients::learn(const std::array<Words, 2>& seen, int64_t first, int64_t second) noexcept {
+bool Gradients::learn(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers,
+                      uint64_t thread) noexcept {
+    const auto [first, second, third] = numbers;
     int found = -1;
     for (size_t at = 1; at + thread_behind < Words().size(); ++at) {
         if (seen[0][at] != first || seen[1][at] != second || first == second) continue;
         if (found >= 0) return false;
         found = int(at);
     }
-    // No operator is the gradient of another, so these two name no thread.
-    if (found < 0 || seen[0][size_t(found) + thread_behind] || seen[1][size_t(found) + thread_behind]) return false;
+    if (found < 0 || seen[2][size_t(found)] != third) return false;
+    // No operator is the gradient of another, so the first two name no thread; the gradient names that of its operator.
+    const size_t at = size_t(found) + thread_behind;
+    if (seen[0][at] || seen[1][at] || !thread || uint64_t(seen[2][at]) != thread) return false;
     sequence_at_.store(found, std::memory_order_relaxed);
     return true;
 }

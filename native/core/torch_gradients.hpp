@@ -27,8 +27,9 @@ class Gradients {
         uint32_t generation;
     };
 
-    // False: the numbers stand nowhere, or in more than one place.
-    bool learn(const std::array<Words, 2>& seen, int64_t first, int64_t second) noexcept;
+    // Two operators and a gradient, their sequence numbers, and the thread of the gradient's operator. False: the
+    // numbers are nowhere or in more than one place, or the thread is not where it should be.
+    bool learn(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers, uint64_t thread) noexcept;
 
     void forward(const void* function, uint64_t (*this_thread)(), const Place& place) {
         const int64_t sequence = sequence_of(function);

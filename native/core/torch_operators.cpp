@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "clock.hpp"
@@ -56,8 +57,10 @@ std::atomic<uint64_t> told{0};
 
 std::atomic<int> tellers{0};  // of muted threads
 thread_local constinit int muted = 0;
-thread_local constinit int looked_at = -1;  // which of `seen` this thread's next operator goes to
-std::array<Words, 2> seen;
+constexpr int gradient_look = 2;
+thread_local constinit bool probing = false;  // what this thread runs is not the program's
+thread_local constinit int looked_at = -1;    // which of `seen` this thread's next operator (2: gradient) goes to
+std::array<Words, 3> seen;
 Gradients gradients;
 
 constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see things.hpp
@@ -71,9 +74,9 @@ std::string_view category(Sort sort, std::string_view name) {
 
 template <Sort sort>
 std::unique_ptr<Begun> starts(const void* function) {
-    if (__builtin_expect(looked_at >= 0, false)) {
-        std::memcpy(&seen[size_t(looked_at)], function, sizeof(Words));
-        looked_at = -1;
+    if (__builtin_expect(probing, false)) {
+        if (looked_at >= 0 && (looked_at == gradient_look) == (sort == Sort::gradients))
+            std::memcpy(&seen[size_t(std::exchange(looked_at, -1))], function, sizeof(Words));
         return nullptr;
     }
     if (operators_muted()) return nullptr;
@@ -180,12 +183,17 @@ uint64_t operators_heard() noexcept {
 }
 
 void look_at_operator(int which) noexcept {
-    looked_at = which & 1;
+    looked_at = which;
+    probing = true;
 }
 
-bool learn_sequence_numbers(int64_t first, int64_t second) noexcept {
-    looked_at = -1;
-    return gradients.learn(seen, first, second);
+bool operator_looked_at() noexcept {
+    probing = false;
+    return std::exchange(looked_at, -1) < 0;
+}
+
+bool learn_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept {
+    return gradients.learn(seen, {first, second, gradient}, functions.this_thread ? functions.this_thread() : 0);
 }
 
 }  // namespace eventide::torch

@@ -35,9 +35,13 @@ bool operators_muted() noexcept;
 // How many were told, in the life of the process.
 uint64_t operators_heard() noexcept;
 
-// The next operator of this thread is looked at, the first or the second of two, and is not told.
+// The next operator of this thread is kept and not recorded: the first (0) or the second (1) of two; 2: the next
+// gradient.
 void look_at_operator(int which) noexcept;
-// Their sequence numbers. True: it is known from now on where such a number stands.
-bool learn_sequence_numbers(int64_t first, int64_t second) noexcept;
+// Whether it came; if not, it is no longer waited for.
+bool operator_looked_at() noexcept;
+// Their sequence numbers, on the thread of the gradient's operator. True: from now on the place of such a number is
+// known.
+bool learn_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept;
 
 }  // namespace eventide::torch

@@ -10,8 +10,8 @@
 namespace check {
 
 struct Case {
-    const char* name;
-    void (*run)();
+    std::string name;
+    std::function<void()> run;
 };
 
 inline std::vector<Case>& cases() {
@@ -33,7 +33,7 @@ inline int run_all() {
         try {
             c.run();
         } catch (const std::exception& e) {
-            std::printf("FAILED %s\n  %s\n", c.name, e.what());
+            std::printf("FAILED %s\n  %s\n", c.name.c_str(), e.what());
             ++failed;
         }
     }

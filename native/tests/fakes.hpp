@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "device.hpp"
+#include "fake_devices.hpp"
 #include "futex.hpp"
 #include "graph.hpp"
 #include "stream.hpp"
@@ -15,7 +15,7 @@ namespace fakes {
 using namespace eventide;
 
 inline Ref<Stream> open_stream(uint32_t max_pending = 0, const char* name = "") {
-    return Stream::open(*devices::find("cpu"), {0, 0, max_pending, name});
+    return Stream::open(device(), {0, 0, max_pending, name});
 }
 
 class Call final : public Work {
@@ -65,9 +65,12 @@ inline std::function<std::string()> quietly(std::function<void()> f) {
 class Gate {
   public:
     void hold(Stream& stream) {
-        submit(stream, quietly([state = state_] {
-                   while (!state->load(std::memory_order_acquire)) futex::wait(*state, 0, 1'000'000'000);
-               }));
+        Step step = [state = state_] {
+            while (!state->load(std::memory_order_acquire)) futex::wait(*state, 0, 1'000'000'000);
+        };
+        if (stream.immediate())  // its work only enqueues
+            step = [step, queue = reinterpret_cast<StepQueue*>(stream.native_handle())] { queue->put(step); };
+        submit(stream, quietly(step));
     }
     void open() {
         state_->store(1, std::memory_order_release);

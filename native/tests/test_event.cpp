@@ -1,4 +1,4 @@
-// Events over streams: versions, waits between streams, timing, pools.
+// Events over streams: versions, waits between streams, timing, pools; on devices of each kind.
 #include <thread>
 #include <vector>
 
@@ -17,7 +17,7 @@ Ref<Event> timed() {
 
 }  // namespace
 
-TEST(a_wait_binds_to_the_version_recorded_when_it_is_called) {
+TEST_ON(a_wait_binds_to_the_version_recorded_when_it_is_called, ALL) {
     auto a = open_stream(), b = open_stream();
     Event e({});
     e.retain();
@@ -40,7 +40,7 @@ TEST(a_wait_binds_to_the_version_recorded_when_it_is_called) {
     b->close();
 }
 
-TEST(a_stream_that_waits_on_a_failed_marker_is_poisoned) {
+TEST_ON(a_stream_that_waits_on_a_failed_marker_is_poisoned, ALL) {
     auto a = open_stream(), b = open_stream();
     auto e = timed();
     submit(*a, [] { return std::string("boom"); });
@@ -54,7 +54,7 @@ TEST(a_stream_that_waits_on_a_failed_marker_is_poisoned) {
     b->close();
 }
 
-TEST(elapsed_time_checks_in_order_and_never_hangs) {
+TEST_ON(elapsed_time_checks_in_order_and_never_hangs, ALL) {
     auto s = open_stream();
     auto a = timed(), b = timed();
     Ref<Event> plain(new Event({}));
@@ -85,9 +85,9 @@ TEST(a_pool_gives_the_last_one_back_first_with_its_id) {
     CHECK(pool->stats().created == 2 && pool->stats().reused == 2);
 }
 
-TEST(an_event_returned_while_pending_comes_out_fresh) {
+TEST_ON(an_event_returned_while_pending_comes_out_fresh, ALL) {
     auto s = open_stream();
-    Ref<EventPool> pool(new EventPool({0, 0}));
+    Ref<EventPool> pool(new EventPool(device_id()));
     Gate gate;
     gate.hold(*s);
     auto lease = pool->acquire(true);
@@ -103,7 +103,7 @@ TEST(an_event_returned_while_pending_comes_out_fresh) {
     s->close();
 }
 
-TEST(blocking_work_that_closes_a_cycle_is_told) {
+TEST_ON(blocking_work_that_closes_a_cycle_is_told, DEFERRED) {
     auto a = open_stream(0, "a"), b = open_stream(0, "b");
     auto e = timed(), f = timed();
     Gate gate;
@@ -136,7 +136,7 @@ TEST(blocking_work_that_closes_a_cycle_is_told) {
     b->close();
 }
 
-TEST(waiting_for_another_stream_inside_work_is_fine_without_a_cycle) {
+TEST_ON(waiting_for_another_stream_inside_work_is_fine_without_a_cycle, DEFERRED) {
     auto a = open_stream(), b = open_stream();
     auto e = timed();
     Gate gate;

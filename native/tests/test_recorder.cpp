@@ -240,6 +240,30 @@ TEST(what_a_killed_process_left_is_read_and_recovered) {
     CHECK(read(folder / "a", raw).counters.time.size() == 100);
 }
 
+TEST(a_thread_that_a_stop_gave_up_on_goes_on_putting_into_what_it_had) {
+    Folder folder;
+    start({.path = folder / "a", .buffer_bytes = small});
+    std::atomic<bool> inside{false}, stopped{false};
+    std::thread thread([&] {
+        Put put;
+        CHECK(put);
+        inside = true;
+        while (!stopped) std::this_thread::yield();
+        put.name("after the stop");
+        put.track("{}");
+        for (uint32_t i = 0; i < 3 * chunk_entries; ++i) put.one(Kind::counter, 0, i, 0);
+    });
+    while (!inside) std::this_thread::yield();
+    stop();
+    start({.path = folder / "b", .buffer_bytes = small});
+    stopped = true;
+    thread.join();
+    CHECK(put_some(1) == 3);
+    stop();
+    RawTrace raw;
+    CHECK(read(folder / "b", raw).counters.time.size() == 1);
+}
+
 TEST(a_forked_child_has_no_recording) {
     Folder folder;
     start({.path = folder / "a"});

@@ -1,13 +1,21 @@
-// One stream: order, idleness, markers, errors, room, closing.
+// One stream: order, idleness, markers, errors, room, closing; on devices of each kind.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "event.hpp"
 #include "fakes.hpp"
+#include "hub.hpp"
 
 using namespace fakes;
 
-TEST(work_runs_in_order) {
+TEST_ON(work_runs_in_order, ALL) {
     auto s = open_stream();
     std::vector<int> seen;
     for (int i = 0; i < 1000; ++i) submit(*s, quietly([&seen, i] { seen.push_back(i); }));
@@ -17,7 +25,7 @@ TEST(work_runs_in_order) {
     s->close();
 }
 
-TEST(a_stream_is_busy_until_its_last_work_is_over) {
+TEST_ON(a_stream_is_busy_until_its_last_work_is_over, ALL) {
     auto s = open_stream();
     CHECK(s->idle());
     Gate gate;
@@ -37,7 +45,7 @@ TEST(a_marker_on_an_idle_stream_is_done_at_once) {
     s->close();
 }
 
-TEST(markers_are_passed_in_order_and_their_times_do_not_go_back) {
+TEST_ON(markers_are_passed_in_order_and_their_times_do_not_go_back, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -65,7 +73,7 @@ TEST(recording_allocates_nothing_once_warm) {
     s->close();
 }
 
-TEST(an_error_poisons_the_stream_until_it_is_synchronized) {
+TEST_ON(an_error_poisons_the_stream_until_it_is_synchronized, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -87,7 +95,7 @@ TEST(an_error_poisons_the_stream_until_it_is_synchronized) {
     s->close();
 }
 
-TEST(every_thread_then_waiting_gets_the_error_and_later_ones_do_not) {
+TEST_ON(every_thread_then_waiting_gets_the_error_and_later_ones_do_not, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -105,7 +113,7 @@ TEST(every_thread_then_waiting_gets_the_error_and_later_ones_do_not) {
     s->close();
 }
 
-TEST(a_synchronize_that_gave_up_neither_heals_nor_loses_the_error) {
+TEST_ON(a_synchronize_that_gave_up_neither_heals_nor_loses_the_error, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -118,7 +126,7 @@ TEST(a_synchronize_that_gave_up_neither_heals_nor_loses_the_error) {
     s->close();
 }
 
-TEST(a_full_stream_refuses_until_there_is_room) {
+TEST_ON(a_full_stream_refuses_until_there_is_room, DEFERRED) {
     auto s = open_stream(2);
     Gate gate;
     std::atomic<bool> started{false};
@@ -137,7 +145,7 @@ TEST(a_full_stream_refuses_until_there_is_room) {
     s->close();
 }
 
-TEST(a_closed_stream_runs_what_is_queued_and_refuses_the_rest) {
+TEST_ON(a_closed_stream_runs_what_is_queued_and_refuses_the_rest, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -152,5 +160,154 @@ TEST(a_closed_stream_runs_what_is_queued_and_refuses_the_rest) {
     join(*end);
     CHECK(queued->load() == Call::ok);
 }
+
+namespace {
+
+// Calls a function when work is over.
+class OnCompletion final : public hub::Listener {
+  public:
+    explicit OnCompletion(std::function<void(const HookRecord&)> f) : f_(std::move(f)) {
+        hub::add(Hook::work_completion, *this);
+    }
+    ~OnCompletion() { hub::remove(Hook::work_completion, *this); }
+    void heard(const HookRecord& record) override { f_(record); }
+
+  private:
+    std::function<void(const HookRecord&)> f_;
+};
+
+}  // namespace
+
+TEST_ON(a_marker_is_asked_about_only_once_the_device_has_made_it, ALL) {
+    auto s = open_stream();
+    std::atomic<bool> over{false};
+    std::thread asks([&] {
+        while (!over) s->idle();
+    });
+    for (int i = 0; i < 2000; ++i) {
+        s->record(i % 2);
+        if (i % 16 == 0) submit(*s, quietly([] {}));
+    }
+    over = true;
+    asks.join();
+    CHECK(synchronize(*s) == "");
+    CHECK(s->idle());
+    s->close();
+}
+
+TEST_ON(hooks_that_ask_about_each_others_stream_return, ALL) {
+    auto a = open_stream(), b = open_stream();
+    std::atomic<int> inside{0}, asked{0};
+    OnCompletion hook([&](const HookRecord& r) {
+        ++inside;
+        while (inside < 2) std::this_thread::yield();
+        (void)(r.stream == a->id ? b : a)->idle();
+        ++asked;
+    });
+    std::thread first([&] {
+        submit(*a, quietly([] {}));
+        synchronize(*a);
+    });
+    submit(*b, quietly([] {}));
+    synchronize(*b);
+    first.join();
+    CHECK(asked == 2);
+    a->close();
+    b->close();
+}
+
+TEST_ON(a_hook_may_ask_about_its_own_stream_whose_work_is_not_over, ALL) {
+    auto s = open_stream();
+    int asked = 0, idle = 0;
+    OnCompletion hook([&](const HookRecord&) {
+        ++asked;
+        idle += s->idle();
+    });
+    std::vector<Ref<Marker>> markers;
+    for (int i = 0; i < 20; ++i) {
+        submit(*s, quietly([] {}));
+        markers.push_back(s->record(false));
+    }
+    CHECK(synchronize(*s) == "");
+    CHECK(asked == 20 && idle == 0);
+    for (auto& m : markers) CHECK(m->state() == MarkerState::done);
+    s->close();
+}
+
+// Every verb asks about the middle of what is queued now and then, and so fires hooks. EVENTIDE_CHECK_LOCKS does the
+// rest.
+TEST_ON(hooks_fire_from_every_verb_with_no_lock_held, ALL) {
+    auto s = open_stream(), other = open_stream();
+    std::atomic<int> told{0};
+    OnCompletion hook([&](const HookRecord&) { ++told; });
+    Ref<Event> event(new Event({}));
+    for (int i = 0; i < 640; ++i) {
+        submit(*s, quietly([] {}));
+        for (int n = i % 5; n >= 0; --n) event->record(*s);
+        if (i % 3 == 0) event->wait(*other);
+        if (i % 7 == 0) s->wait(*other->record(false));
+        s->idle();
+    }
+    CHECK(synchronize(*s) == "");
+    CHECK(told == 640);
+    s->close();
+    other->close();
+}
+
+TEST_ON(a_hook_that_waits_for_its_own_stream_is_refused, ALL) {
+    auto s = open_stream(0, "own");
+    std::string why;
+    OnCompletion hook([&](const HookRecord&) {
+        try {
+            synchronize(*s);
+        } catch (const Error& e) {
+            why = e.what();
+        }
+    });
+    submit(*s, quietly([] {}));
+    join(*s->record(false));
+    CHECK(why.find("would wait for ever") != std::string::npos && why.find("'own'") != std::string::npos);
+    s->close();
+}
+
+// A hook holds up what comes after it for those who listen, not the device: work behind it runs in the right state.
+TEST_ON(work_behind_a_hook_that_takes_long_runs_on_a_healed_stream, {"polled"}) {
+    auto s = open_stream();
+    std::atomic<bool> inside{false}, ran{false};
+    OnCompletion hook([&](const HookRecord&) {
+        if (inside.exchange(true)) return;
+        while (!ran) std::this_thread::yield();
+    });
+    submit(*s, [] { return std::string("boom"); });
+    Ref<Marker> failed = s->record(false);
+    Stream::Sync heals = s->begin_sync();
+    std::thread asks([&] { join(*failed); });
+    while (!inside) std::this_thread::yield();
+    auto behind = submit(*s, quietly([&] { ran = true; }));
+    asks.join();
+    CHECK(failed->state() == MarkerState::failed);
+    join(*heals.marker);
+    CHECK(heals.marker->failure() && heals.marker->failure()->message == "boom");
+    CHECK(synchronize(*s) == "");
+    CHECK(behind->load() == Call::ok);
+    s->close();
+}
+
+#ifdef EVENTIDE_CHECK_LOCKS
+// The build checks its own rule: a hook that fires with a lock held ends the process.
+TEST(a_hook_with_a_lock_held_aborts) {
+    const pid_t child = fork();
+    if (!child) {
+        std::fclose(stderr);
+        Mutex m;
+        std::lock_guard lock(m);
+        hub::fire({.hook = Hook::event_record});
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+#endif
 
 MAIN

@@ -34,7 +34,7 @@ Words function(int64_t sequence, uint64_t forward_thread = 0) {
 }
 
 bool learn(Gradients& gradients) {
-    return gradients.learn({function(40), function(41)}, 40, 41);
+    return gradients.learn({function(40), function(41), function(42, 5)}, {40, 41, 42}, 5);
 }
 
 Gradients::Place place_of(const Put& put, int64_t time) {
@@ -79,15 +79,26 @@ std::vector<std::pair<int64_t, int64_t>> edges(F&& act) {
 TEST(a_number_that_stands_in_two_places_or_in_none_is_not_learnt) {
     Words first = function(40), second = function(41);
     static Gradients gradients;  // it lives for ever
-    CHECK(!gradients.learn({first, second}, 40, 42));
-    CHECK(!gradients.learn({first, first}, 40, 40));
+    const Words gradient = function(42, 5);
+    CHECK(!gradients.learn({first, second, gradient}, {40, 42, 42}, 5));
+    CHECK(!gradients.learn({first, first, gradient}, {40, 40, 42}, 5));
     first[3] = 40, second[3] = 41;
-    CHECK(!gradients.learn({first, second}, 40, 41));
+    CHECK(!gradients.learn({first, second, gradient}, {40, 41, 42}, 5));
     first[3] = 0;
-    CHECK(gradients.learn({first, second}, 40, 41));
+    CHECK(gradients.learn({first, second, gradient}, {40, 41, 42}, 5));
     Words of_gradient = function(41, 1);
     static Gradients another;
-    CHECK(!another.learn({first, of_gradient}, 40, 41));
+    CHECK(!another.learn({first, of_gradient, gradient}, {40, 41, 42}, 5));
+}
+
+TEST(a_gradient_must_name_the_thread_of_its_operator_where_the_others_have_zero) {
+    static Gradients gradients;  // it lives for ever
+    const Words first = function(40), second = function(41);
+    CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 0));  // any zero word
+    CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 5));
+    CHECK(!gradients.learn({first, second, function(42, 6)}, {40, 41, 42}, 5));
+    CHECK(!gradients.learn({first, second, function(43, 5)}, {40, 41, 42}, 5));
+    CHECK(gradients.learn({first, second, function(42, 5)}, {40, 41, 42}, 5));
 }
 
 TEST(what_was_not_learnt_ties_nothing) {

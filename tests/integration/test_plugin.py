@@ -190,3 +190,15 @@ def test_what_is_optional_may_be_missing() -> None:
         assert "libfaulty.so" in device.name
         assert [d for d in et.devices() if d.type == device.type] == [device]  # one
         assert works(device)
+
+
+def test_a_work_handle_is_valid_until_the_marker_behind_it_is_released() -> None:
+    ran: list[int] = []
+    with loaded("careful", "looks back") as device:
+        stream = et.Stream(device)
+        futures = [stream.submit(ran.append, number) for number in range(100)]
+        stream.synchronize(TIMEOUT)
+        del futures
+        stream.close(TIMEOUT)
+        del stream
+    assert ran == list(range(100))

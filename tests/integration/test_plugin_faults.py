@@ -141,6 +141,13 @@ def test_work_that_the_device_runs_twice_runs_once() -> None:
         ("two markers only", "make_marker() of device 'faulty' failed: out of markers"),
         ("poll throws", "poll() of device 'faulty' threw thrown by poll"),
         ("join throws", "join() of device 'faulty' threw thrown by join"),
+        ("poll gives 99", "poll() of device 'faulty' gave 99, which is no eventide_marker_state"),
+        ("completed_at throws", "completed_at() of device 'faulty' threw thrown by completed_at"),
+        ("error throws", "error() of device 'faulty' threw thrown by error"),
+        ("gate throws", "gate() of device 'faulty' threw thrown by gate"),
+        ("open_gate throws", "open_gate() of device 'faulty' threw thrown by open_gate"),
+        ("allocate throws", "allocate() of device 'faulty' threw thrown by allocate"),
+        ("last_error throws", "last_error() of device 'faulty' threw thrown by last_error"),
     ],
 )
 def test_a_device_that_breaks_while_work_runs(fault: str, words: str) -> None:
@@ -153,6 +160,52 @@ def test_a_device_that_breaks_while_work_runs(fault: str, words: str) -> None:
     for verb, one in said.items():
         assert words in one or one in {"held", "7", "None", "True", "False", "1"}, f"{verb}: {one}"
     assert said["result of what ran"] != "None", said
+
+
+@pytest.mark.parametrize("fault", ["release throws", "close_stream throws", "free throws"])
+def test_a_device_that_cannot_let_go_breaks_nothing(fault: str) -> None:
+    child = run("plugin_fault", faulty_library(), fault, limit=40.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+    said = json.loads(child.out)
+    assert said.pop("result of what ran") == "held"
+    assert set(said.values()) <= {"7", "None", "True", "False", "1", "3"}, said
+
+
+def test_a_marker_that_was_done_stays_done() -> None:
+    with loaded("faulty", "done and then pending") as device:
+        stream = et.Stream(device)
+        events = [stream.record_event() for _ in range(20)]
+        stream.synchronize(TIMEOUT)
+        assert all(event.query() and event.query() for event in events)
+        stream.close(TIMEOUT)
+        del stream, events
+
+
+def test_markers_that_never_end_are_a_timeout_of_every_verb_and_of_the_exit() -> None:
+    child = run("plugin_never", faulty_library(), EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+    said = json.loads(child.out)
+    assert said == {"result": "TimeoutError", "event": "TimeoutError", "stream": "TimeoutError", "cpu": "3"}
+    assert "1 work item was abandoned at exit" in child.err
+
+
+def test_times_that_run_backwards_are_shown_as_the_device_gave_them() -> None:
+    with loaded("faulty", "times run backwards") as device:
+        stream = et.Stream(device)
+        start, end = et.Event(device, enable_timing=True), et.Event(device, enable_timing=True)
+        start.record(stream)
+        stream.submit(int)
+        end.record(stream)
+        end.synchronize(TIMEOUT)
+        assert start.elapsed_time(end) < 0
+        stream.close(TIMEOUT)
+        del stream, start, end
+
+
+@pytest.mark.parametrize("fault", ["capabilities throws", "now throws"])
+def test_a_device_that_cannot_say_what_it_is_is_a_device_error(fault: str) -> None:
+    function = fault.split(maxsplit=1)[0]
+    words = rf"{function}\(\) of device 'faulty\d+' threw thrown by {function}"
+    with pytest.raises(et.DeviceError, match=words), loaded("faulty", fault) as device:
+        et.Stream(device)
 
 
 # Loading and unloading

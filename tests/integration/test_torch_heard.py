@@ -194,3 +194,28 @@ def test_a_torch_without_callbacks_is_heard_by_its_profiler(torch_adapter, monke
         torch.ones(1)
     assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_"]
     assert heard.told["profiled"] == "operators"
+
+
+@pytest.mark.parametrize("version", ["2.12.1", "2.14.0", "2.1.0", "3.13.0", "2.13"])
+def test_only_a_torch_that_was_tried_is_called_back_from(version: str) -> None:
+    if version == "2.13":
+        operators.check_version(version)
+    else:
+        with pytest.raises(et.DeviceError, match=rf"^callbacks of torch {version} were not tried, only those of torch"):
+            operators.check_version(version)
+
+
+def test_a_torch_that_does_not_call_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators._Callbacks, "start", lambda self: None)
+    with pytest.raises(et.DeviceError, match="did not call back"):
+        operators._Callbacks()
+
+
+def test_operators_of_an_untried_torch_come_from_its_profiler_and_one_line_says_so(torch_adapter, monkeypatch):
+    monkeypatch.setattr(operators, "TESTED", ("2.0",))
+    monkeypatch.setattr(operators, "_state", operators._State())
+    with Heard() as heard:
+        torch.neg(torch.zeros(2))
+    assert "aten::neg" in [row["name"] for row in heard.rows("op")]
+    (line,) = heard.trace.metadata["warnings"]
+    assert "torch's operators come from its profiler: DeviceError: callbacks of torch" in line

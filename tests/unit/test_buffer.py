@@ -116,7 +116,7 @@ def test_a_view_keeps_the_memory_of_a_dropped_buffer(make):
     assert freed.count((pointer,)) == 1
 
 
-@pytest.mark.parametrize("size", [-1, -(2**40)])
+@pytest.mark.parametrize("size", [-1, -(2**40), -(2**63), -(2**64)])
 def test_a_negative_size_is_a_value_error(size):
     with pytest.raises(et.UsageValueError, match=str(size)):
         et.empty(size, device="cpu")
@@ -178,3 +178,16 @@ def test_no_memory_is_a_memory_error_whatever_other_extensions_are_loaded():
     code = "import duckdb, eventide\ntry: eventide.empty(2**60)\nexcept MemoryError: print('a MemoryError')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == ("a MemoryError\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+@pytest.mark.parametrize("nbytes", [1 << 60, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**100])
+def test_more_bytes_than_there_are_is_a_memory_error_that_says_how_many(nbytes, device):
+    with pytest.raises(MemoryError, match=f"^cannot allocate {nbytes} bytes on {device}:0$"):
+        et.empty(nbytes, device=device)
+    assert et.empty(1, device=device).nbytes == 1
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 255, 256, 257])
+def test_dlpack_has_the_size_of_the_buffer_and_not_of_its_alignment(nbytes):
+    assert np.from_dlpack(et.empty(nbytes, device="cpu")).shape == (nbytes,)

@@ -137,3 +137,15 @@ def test_a_copy_can_be_cancelled(stream, gate):
 
 def test_a_copy_of_nothing_is_fine(stream):
     assert stream.copy(bytearray(), b"").exception(TIMEOUT) is None
+
+
+@pytest.mark.parametrize("over", ["result", "synchronize", "event"])
+def test_both_ends_are_free_when_the_host_knows_that_the_copy_is_over(stream, over):
+    for _ in range(500):  # the host looks at many moments: before, while and after the worker lets go of them
+        buffer, back = et.empty(64, device="cpu"), bytearray(64)
+        stream.copy(buffer, bytes(64))
+        future = stream.copy(back, buffer)
+        event = stream.record_event()
+        {"result": future.result, "synchronize": stream.synchronize, "event": event.synchronize}[over]()
+        back.append(1)  # refused while it is exported
+        buffer.free()

@@ -1,10 +1,15 @@
 """`et.Device`, `et.devices` and capabilities."""
 
 import dataclasses
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
 import eventide as et
+from eventide.backends._available import BACKENDS
+from tests.immediate_device import Prompt
 
 CAPABILITIES = {
     "deferred",
@@ -75,3 +80,50 @@ def test_everything_that_takes_a_device_takes_a_name_and_a_device(make_stream):
         assert et.empty(8, device=device).device == et.Device("cpu", 0)
         assert et.current_stream(device).device == et.Device("cpu", 0)
         et.synchronize(device, timeout=10)
+
+
+def test_a_hook_of_a_device_that_was_not_used_yet_is_taken():
+    program = """
+        import eventide as et
+        made = []
+        with et.hooks.on("stream_creation", made.append, device="sim"), et.hooks.on(
+            "stream_creation", made.append, device="sim:0"
+        ):
+            et.Stream("cpu")
+            stream = et.Stream("sim")
+        assert made == [stream.stream_id] * 2, made
+        try:
+            et.hooks.on("stream_creation", print, device="nonsense")
+        except et.UsageValueError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("there is no device type 'nonsense'; there are cpu, sim")
+
+
+def test_a_device_that_is_registered_again_has_its_own_backend_and_its_old_hooks():
+    class Kind(Prompt):
+        type = "again"
+
+    first, second = Kind(), Kind()
+    made = []
+    with et.hooks.on("stream_creation", made.append, device=et.Device.register(first)):
+        stream = et.Stream("again")
+        numbers = [stream.stream_id]
+        stream.close()
+        del stream
+        et.Device.unregister("again")
+        assert "again" not in BACKENDS
+        with pytest.raises(et.UsageValueError, match="there is no device type 'again'"):
+            et.Stream("again")
+        et.Device.register(second)
+        assert BACKENDS["again"] is second
+        stream = et.Stream("again")
+        numbers.append(stream.stream_id)
+        assert made == numbers
+        stream.close()
+        del stream
+    et.Device.unregister("again")

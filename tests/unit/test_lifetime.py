@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away, blocked_in
+from tests.helpers import TIMEOUT, Boom, Gate, assert_goes_away, blocked_in, eventually
 
 
 def test_a_wait_survives_the_event_it_waits_for(stream, other, gate):
@@ -150,3 +150,44 @@ def test_threads_that_end_leave_the_stream_usable(stream):
         thread.join(TIMEOUT)
     stream.synchronize(timeout=TIMEOUT)
     assert stream.submit(int, "2").result(TIMEOUT) == 2
+
+
+def test_work_gets_a_living_stream_while_a_subclass_is_being_deallocated():
+    inside, found = Gate(), []
+
+    class Slow:
+        def __del__(self):
+            inside()  # holds the deallocation, without the GIL, until the work has asked
+
+    class Special(et.Stream):
+        pass
+
+    gate = Gate()
+
+    def work():
+        gate()
+        found.append(et.current_stream("cpu"))
+        inside.open()
+        eventually(lambda: gone, "the deallocation ends")
+        return found[0].stream_id
+
+    gone = []
+    stream = Special("cpu")
+    number = stream.stream_id
+    stream.slow = Slow()
+    future = stream.submit(work)
+    gate.reached()
+
+    def drop():
+        nonlocal stream
+        del stream
+        gone.append(True)
+
+    dropper = threading.Thread(target=drop)
+    dropper.start()
+    inside.reached()
+    gate.open()
+    assert future.result(TIMEOUT) == number
+    dropper.join(TIMEOUT)
+    assert not dropper.is_alive()
+    assert found[0].stream_id == number

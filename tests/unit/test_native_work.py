@@ -5,11 +5,12 @@ import shutil
 import subprocess
 import time
 import weakref
+from pathlib import Path
 
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away, heard
+from tests.helpers import TIMEOUT, Boom, assert_goes_away, eventually, heard
 
 LIBC = ctypes.CDLL(None)
 WITH_GIL = ctypes.PyDLL(None)  # calls keep the GIL
@@ -50,6 +51,53 @@ ARGUMENTS = {
     "address": ctypes.addressof,
     "void pointer": lambda semaphore: ctypes.c_void_p(ctypes.addressof(semaphore)),
 }
+
+
+def test_a_function_pointer_and_its_address_are_alive_until_the_work_ran(stream, gate, semaphore):
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.cast(LIBC.sem_post, ctypes.c_void_p).value)
+    reference = weakref.ref(function)
+    gate.hold(stream)
+    stream.submit_native(function, ctypes.addressof(semaphore))
+    del function
+    assert reference() is not None
+    gate.open()
+    stream.synchronize(TIMEOUT)
+    assert value_of(semaphore) == 1
+    assert_goes_away(reference, "the function of native work that ran")
+
+
+def test_native_work_is_named_by_its_function_for_the_hooks(stream, semaphore):
+    with heard("work_submission") as calls:
+        stream.submit_native(LIBC.sem_post, ctypes.addressof(semaphore)).result(TIMEOUT)
+        stream.submit_native(LIBC.sem_post, ctypes.addressof(semaphore), name="post").result(TIMEOUT)
+    assert [name for call in calls for name in call if isinstance(name, str) and "po" in name] == ["sem_post", "post"]
+
+
+def worker_of(stream):
+    """The directory of its thread in /proc."""
+    for task in Path("/proc/self/task").iterdir():
+        if (task / "comm").read_text().strip() == f"et-{stream.stream_id}":
+            return task
+    raise AssertionError(f"{stream!r} has no thread")
+
+
+def switches_of(task):
+    """How often the thread was switched to, and its state: S for asleep."""
+    lines = dict(line.split(":", 1) for line in (task / "status").read_text().splitlines())
+    return int(lines["voluntary_ctxt_switches"]), lines["State"].split()[0]
+
+
+def test_a_worker_that_has_nothing_to_do_sleeps_and_is_not_woken(stream, other):
+    for _ in range(100):  # work in quick succession, for which a worker waits awake
+        stream.submit_native(LIBC.free)
+    stream.synchronize(TIMEOUT)
+    task = worker_of(stream)
+    eventually(lambda: switches_of(task)[1] == "S", "the idle worker sleeps")
+    before = switches_of(task)
+    for _ in range(2000):
+        other.submit_native(LIBC.free)
+    other.synchronize(TIMEOUT)
+    assert switches_of(task) == before
 
 
 @pytest.mark.parametrize("kind", ARGUMENTS)
@@ -166,7 +214,9 @@ def test_native_work_can_be_cancelled_and_is_skipped_behind_a_failure(stream, se
     assert value_of(semaphore) == 0
 
 
-@pytest.mark.parametrize("function", [5, None, "sem_post", int, lambda argument: None], ids=repr)
+@pytest.mark.parametrize(
+    "function", [5, None, "sem_post", int, lambda argument: None], ids=lambda value: type(value).__name__
+)
 def test_what_is_no_c_function_is_a_type_error(stream, function):
     with pytest.raises(TypeError):
         stream.submit_native(function)

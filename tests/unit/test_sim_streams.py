@@ -37,7 +37,10 @@ def recorded(stream):
 
 def run(program):
     code = "import os, eventide as et\nfrom eventide.backends import configure_sim\n" + textwrap.dedent(program)
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    quiet = ["-W", "ignore:This process:DeprecationWarning"]  # since 3.12 Python warns of a fork beside any thread
+    ended = subprocess.run(
+        [sys.executable, *quiet, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
 

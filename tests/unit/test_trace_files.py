@@ -24,10 +24,10 @@ def packet(length):
         ("a.bin", b'\xef\xbb\xbf{"a": 1}', "json"),
         ("a.bin", b"{", "json"),
         ("a.pftrace", b'{"traceEvents": []}', "json"),
-        ("a.json.gz", gzip.compress(b'{"traceEvents": []}'), "json"),
-        ("a.json.gz", gzip.compress(b'{"traceEvents": []}')[:9], "json"),
+        ("a.json.gz", gzip.compress(b'{"traceEvents": []}', mtime=0), "json"),
+        ("a.json.gz", gzip.compress(b'{"traceEvents": []}', mtime=0)[:9], "json"),
         ("a.bin", packet(5) + packet(9), "pftrace"),
-        ("a.bin", gzip.compress(packet(5) * 900), "pftrace"),
+        ("a.bin", gzip.compress(packet(5) * 900, mtime=0), "pftrace"),
         ("a.json", packet(5), "pftrace"),
         ("a.pftrace", b"\x0a{" + b"\x22" * 123, "pftrace"),
         ("a.json", b"\x0a{" + b"\x22" * 123, "json"),
@@ -109,7 +109,9 @@ def test_an_empty_file_is_a_format_error_at_byte_0(tmp_path):
     assert (caught.value.path, caught.value.offset) == (str(file), 0)
 
 
-@pytest.mark.parametrize("content", [b"\x7fELF", b"PK\x03\x04", b"hello", b"\x1f\x8b\xff", gzip.compress(b"hello")])
+@pytest.mark.parametrize(
+    "content", [b"\x7fELF", b"PK\x03\x04", b"hello", b"\x1f\x8b\xff", gzip.compress(b"hello", mtime=0)]
+)
 def test_an_unknown_format_shows_how_it_starts_and_what_could_be_opened(content, tmp_path):
     file = tmp_path / "a.bin"
     file.write_bytes(content)

@@ -11,9 +11,21 @@ from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
+from eventide.errors import DeviceError
 
 _BACKWARD, _ANNOTATED = "BACKWARD_FUNCTION", "USER_SCOPE"
 _BUILD = ("KERNEL_FUNCTION_DTYPE", "BUILD_FEATURE")  # which parts of torch a program needs: nothing that runs
+
+
+TESTED = ("2.13",)
+"""The versions of torch whose callbacks were tried. They are called by C++ names, with a structure of torch's headers
+by value: another version may have laid it out differently."""
+
+
+def check_version(version: str) -> None:
+    """Raise DeviceError unless the callbacks of that torch were tried."""
+    if ".".join(version.split(".")[:2]) not in TESTED:
+        raise DeviceError(f"callbacks of torch {version} were not tried, only those of torch {', '.join(TESTED)}")
 
 
 class _Callbacks:
@@ -22,6 +34,7 @@ class _Callbacks:
     def __init__(self) -> None:
         import torch
 
+        check_version(torch.__version__)
         scopes: dict[str, Any] = dict(torch._C._profiler.RecordScope.__members__)  # noqa: SLF001 - has no public name
         bits = {name: 1 << int(scope) for name, scope in scopes.items() if name not in _BUILD}
         self._gradients, self._annotations = bits.pop(_BACKWARD), bits.pop(_ANNOTATED)
@@ -37,7 +50,7 @@ class _Callbacks:
         _native.torch_operators_stop()
 
     def _learn(self) -> bool:
-        """Two operators whose sequence numbers are known show where such a number stands."""
+        """Two operators and a gradient whose sequence numbers are known show where such a number is."""
         import torch
 
         with torch.inference_mode(False), torch.enable_grad():
@@ -45,10 +58,14 @@ class _Callbacks:
             numbers: list[int] = []
             self.start()
             try:
-                for which in range(2):
+                for which in range(3):
                     numbers.append(torch.autograd._get_sequence_nr())  # noqa: SLF001 - has no public name
                     _native.torch_operators_look(which)
-                    torch.neg(some)
+                    made = torch.neg(some)
+                    if which == 2:
+                        torch.autograd.grad(made, some)
+                    if not _native.torch_operators_looked():
+                        raise DeviceError(f"torch {torch.__version__} did not call back")
             finally:
                 self.stop()
         return _native.torch_operators_learn(*numbers)

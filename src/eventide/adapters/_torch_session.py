@@ -69,7 +69,9 @@ class Session:
             if not operators.prepare():
                 self.account.warnings.append("this torch does not tell which gradient belongs to which operator")
         except Exception as error:  # noqa: BLE001  (another torch)
-            _log.debug("torch's operators come from its profiler: %s: %s", type(error).__name__, error)
+            line = f"torch's operators come from its profiler: {type(error).__name__}: {error}".replace("\n", " ")
+            self.account.warnings.append(line)
+            _log.debug("%s", line)
             return False
         return True
 

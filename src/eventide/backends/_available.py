@@ -42,6 +42,12 @@ def _add(kind: str, backend: DeviceBackend) -> None:
     BACKENDS[kind] = backend
 
 
+def unregister(kind: str) -> None:
+    """Make a device type unknown again; one that has open streams is a DeviceError."""
+    _native.device_unregister(kind)
+    BACKENDS.pop(kind, None)
+
+
 def load(kind: str) -> bool:
     """Register the device of that type if there is one to be had. False: there is none.
 

@@ -14,6 +14,16 @@ __all__ = ["HOOK_NUMBERS", "Subscription", "parse_device", "subscribe"]
 HOOK_NUMBERS = {name: number for number, name in enumerate(_native.HOOKS)}
 
 
+_load_device: Callable[[str], object]
+"""Registers a device type that is known only by its name so far; raises UsageValueError if there is none."""
+
+
+def set_device_loader(load: Callable[[str], object]) -> None:
+    """For the runtime, which is above."""
+    global _load_device  # noqa: PLW0603 - one for the process
+    _load_device = load
+
+
 class Subscription:
     """Listening, until closed. Closes in any order, twice without harm, and at the end of a ``with`` block."""
 
@@ -53,9 +63,8 @@ def parse_device(device: object) -> tuple[str | None, int]:
     if not isinstance(device, str) and not hasattr(device, "capabilities"):
         raise UsageTypeError(f"a device is a name such as 'cpu:0' or a Device, not {type(device).__name__}")
     kind, _, index = str(device).rpartition(":") if str(device).rpartition(":")[2].isdigit() else (str(device), "", "")
-    known = [name for name, _ in _native.device_types()]
-    if kind not in known:
-        raise UsageValueError(f"device {str(device)!r} is not known; there are {', '.join(known)}")
+    if kind not in dict(_native.device_types()):
+        _load_device(kind)
     return kind, int(index) if index else -1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any, NoReturn, overload
 
 from eventide import _native
@@ -24,6 +25,8 @@ class Buffer(_native.BufferBase):
             raise UsageTypeError(f"nbytes must be an int, not {type(nbytes).__name__}")
         if nbytes < 0:
             raise UsageValueError(f"nbytes must not be negative; got {nbytes}")
+        if nbytes > sys.maxsize:
+            raise MemoryError(f"cannot allocate {nbytes} bytes on {where}")
         super().__init__(where.type, where.index or 0, nbytes)
 
     # What the host does through these it does here and now, so the hooks can say so. When a memoryview or an array over

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
+from eventide.hooks._subscription import set_device_loader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,9 @@ class Device:
         """Make a device type unknown again; it must have no open streams."""
         if not isinstance(name, str):
             raise UsageTypeError(f"a device type is named by a string, not {name.__class__.__name__}")
-        _native.device_unregister(name)
+        from eventide.backends import _available
+
+        _available.unregister(name)
 
     @property
     def type(self) -> str:
@@ -155,6 +158,9 @@ def _with_offered(kind: str) -> dict[str, int]:
         known = dict.fromkeys([*dict(_native.device_types()), *_available.offered()])
         raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(known)}")
     return dict(_native.device_types())
+
+
+set_device_loader(_with_offered)
 
 
 def as_device(device: str | Device | None) -> Device:

@@ -1,22 +1,58 @@
-"""From ctypes objects and capsules to the two addresses that native work needs."""
+"""From ctypes objects and capsules to the two addresses that native work needs.
+
+``Stream.submit_native`` takes the common calls itself and the others from here.
+"""
+
+from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eventide.errors import UsageTypeError, UsageValueError
+from eventide.runtime._work import Work
+
+if TYPE_CHECKING:
+    from eventide.runtime._future import Future
+    from eventide.runtime._stream import Stream
 
 _CAPSULE = b"eventide.work"
 # ctypes names these types only in private; they are the types of what its public functions make.
-_FunctionPointer: Any = type(ctypes.pythonapi.PyCapsule_New).__mro__[1]
+FunctionPointer: Any = type(ctypes.pythonapi.PyCapsule_New).__mro__[1]
 _ByReference: Any = type(ctypes.byref(ctypes.c_int()))
 _Pointer: Any = ctypes.POINTER(ctypes.c_int).__mro__[1]
 _Simple: Any = ctypes.c_int.__mro__[1]
 
 
+def submit_native(
+    stream: Stream,
+    function: object,
+    argument: object = None,
+    *,
+    name: str | None = None,
+    keep: object = None,
+    reads: object = None,
+    writes: object = None,
+) -> Future[None]:
+    """The whole of ``Stream.submit_native``."""
+    address, value, default_name = resolve_call(function, argument)
+    declared = None
+    if reads is not None or writes is not None:
+        declared = Work(resolve_call, name or default_name, _objects(reads), _objects(writes), None)
+    kept = (function, argument, keep, declared)
+    return stream._submit_call(address, value, kept, name or default_name, declared)  # noqa: SLF001 - its other half
+
+
+def _objects(declared: object) -> tuple[object, ...]:
+    """Memory of a native call is named by object: it has no parameters."""
+    if isinstance(declared, str):
+        raise UsageTypeError(f"reads and writes of a native call are objects; got the name {declared!r}")
+    return () if declared is None else (declared,)
+
+
 def resolve_call(function: Any, argument: Any) -> tuple[int, int, str]:
     """The address of the function, the address it is called with, and a name for people."""
-    if isinstance(function, _FunctionPointer):
-        address = ctypes.cast(function, ctypes.c_void_p).value
+    if isinstance(function, FunctionPointer):
+        address = ctypes.c_void_p.from_buffer(function).value
         name = str(getattr(function, "__name__", "native"))
         default = 0
     elif type(function).__name__ == "PyCapsule":
@@ -37,7 +73,7 @@ def _address_of(argument: Any) -> int:
         return argument
     if isinstance(argument, ctypes.c_void_p):
         return argument.value or 0
-    if isinstance(argument, _Pointer | _FunctionPointer | _ByReference):
+    if isinstance(argument, _Pointer | FunctionPointer | _ByReference):
         return ctypes.cast(argument, ctypes.c_void_p).value or 0
     if isinstance(argument, _Simple | ctypes.Structure | ctypes.Union | ctypes.Array):
         return ctypes.addressof(argument)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime._work import Work
 
 if TYPE_CHECKING:
     from eventide.backends import DeviceBackend
@@ -16,13 +15,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def _objects(declared: object) -> tuple[object, ...]:
-    """Memory of a native call is named by object: it has no parameters."""
-    if isinstance(declared, str):
-        raise UsageTypeError(f"reads and writes of a native call are objects; got the name {declared!r}")
-    return () if declared is None else (declared,)
 
 
 class Stream(_native.StreamBase):
@@ -71,30 +63,6 @@ class Stream(_native.StreamBase):
     def device(self) -> Device:
         """The device it runs on."""
         return Device(self.device_type, self.device_index)
-
-    def submit_native(
-        self,
-        function: object,
-        argument: object = None,
-        *,
-        name: str | None = None,
-        keep: object = None,
-        reads: object = None,
-        writes: object = None,
-    ) -> Future[None]:
-        """Queue a C function ``void (*)(void *)``, which never takes the GIL.
-
-        `function` is a ctypes function pointer, or a capsule named "eventide.work" whose context is the argument if
-        none is given. `argument` is an address, a ctypes object, or None. Both, and `keep`, stay alive until it ran;
-        so do `reads` and `writes`, the memory that it touches.
-        """
-        from eventide.runtime._native_call import resolve_call  # brings ctypes: not at import
-
-        address, value, default_name = resolve_call(function, argument)
-        declared = None
-        if reads is not None or writes is not None:
-            declared = Work(resolve_call, name or default_name, _objects(reads), _objects(writes), None)
-        return self._submit_call(address, value, (function, argument, keep, declared), name or default_name, declared)
 
     @property
     def native(self) -> Any:

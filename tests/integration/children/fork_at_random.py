@@ -11,12 +11,15 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import eventide as et
 
 LIMIT = 30.0  # seconds, for a child and for each call in it
+# Since 3.12 Python warns of a fork beside any thread, and a native one counts.
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 
 
 @dataclass

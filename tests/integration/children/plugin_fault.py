@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 import eventide as et
@@ -20,6 +21,21 @@ def outcome(call: Callable[[], object]) -> str:
         return str(call())
     except et.EventideError as error:
         return str(root_cause(error))
+
+
+def wait_for_cpu(cpu: et.Stream, fault: str) -> None:
+    """A gate holds the stream until the cpu is so far."""
+    held, stream = threading.Event(), et.Stream("faulty")
+    cpu.submit(held.wait, LIMIT)
+    try:
+        stream.wait_stream(cpu)
+    finally:
+        held.set()
+    cpu.synchronize(LIMIT)
+    deadline = time.monotonic() + LIMIT
+    while fault == "open_gate throws" and time.monotonic() < deadline:  # on the notifier's thread, a little later
+        stream.synchronize(LIMIT)
+    stream.close(LIMIT)
 
 
 def main(library: str, fault: str) -> None:
@@ -49,6 +65,8 @@ def main(library: str, fault: str) -> None:
     said["close"] = outcome(lambda: stream.close(LIMIT))
     opener.join()
     cpu = et.Stream("cpu")
+    said["wait for the cpu"] = outcome(lambda: wait_for_cpu(cpu, fault))
+    said["memory"] = outcome(lambda: et.empty(64, device="faulty").free())
     said["cpu"] = outcome(lambda: cpu.submit(sum, (1, 2)).result(LIMIT))
     sys.stdout.write(json.dumps(said))
 

@@ -42,9 +42,53 @@ void immediate(eventide_device& d) {
     };
 }
 
+// No fault: looks at work, and runs it once more, as late as the header allows: when its marker is released.
+void look_back(eventide_device& d) {
+    static std::mutex m;
+    static std::map<void*, eventide_work*> newest, behind;  // by stream; by marker
+    d.submit = [](void* s, eventide_work* work) {
+        std::lock_guard lock(m);
+        newest[s] = work;
+        return table.submit(s, work);
+    };
+    d.make_marker = [](void* s, int timing) {
+        void* marker = table.make_marker(s, timing);
+        std::lock_guard lock(m);
+        if (auto node = newest.extract(s)) behind[marker] = node.mapped();
+        return marker;
+    };
+    d.release = [](void* marker) {
+        eventide_work* work = nullptr;
+        {
+            std::lock_guard lock(m);
+            if (auto node = behind.extract(marker)) work = node.mapped();
+        }
+        if (work) {
+            char name[16];
+            host.load()->work_name(work, name, sizeof name);
+            host.load()->run_work(work);
+        }
+        table.release(marker);
+    };
+}
+
 void forgetful(eventide_device& d) {
     immediate(d);
     d.submit = [](void*, eventide_work*) { return 0; };
+}
+
+// No fault: memory of its own.
+void own_memory(eventide_device& d) {
+    d.allocate = [](int32_t, size_t bytes) { return std::malloc(bytes); };
+    d.free = [](int32_t, void* memory, size_t) { std::free(memory); };
+}
+
+// No fault but the name of the clock: the core then asks for the time.
+void own_clock(eventide_device& d) {
+    d.capabilities = [](int32_t i, eventide_capabilities* c) {
+        capabilities(i, c);
+        c->clock = "its own";
+    };
 }
 
 using Change = void (*)(eventide_device&);
@@ -56,6 +100,7 @@ const std::map<std::string, Change> faults = {
     {"no type", [](eventide_device& d) { d.type = nullptr; }},
     {"odd type", [](eventide_device& d) { d.type = "two words"; }},
     {"immediate", immediate},
+    {"looks back", look_back},
     {"immediate, runs nothing", forgetful},
     {"no capabilities", [](eventide_device& d) { d.capabilities = nullptr; }},
     {"no open_stream", [](eventide_device& d) { d.open_stream = nullptr; }},
@@ -116,6 +161,64 @@ const std::map<std::string, Change> faults = {
      [](eventide_device& d) { d.poll = [](void*) -> int { throw std::runtime_error("thrown by poll"); }; }},
     {"join throws",
      [](eventide_device& d) { d.join = [](void*, int64_t) { throw std::runtime_error("thrown by join"); }; }},
+    {"completed_at throws",
+     [](eventide_device& d) {
+         d.completed_at = [](void*) -> int64_t { throw std::runtime_error("thrown by completed_at"); };
+     }},
+    {"release throws",
+     [](eventide_device& d) { d.release = [](void*) { throw std::runtime_error("thrown by release"); }; }},
+    {"close_stream throws",
+     [](eventide_device& d) { d.close_stream = [](void*) { throw std::runtime_error("thrown by close_stream"); }; }},
+    {"gate throws",
+     [](eventide_device& d) { d.gate = [](void*) -> void* { throw std::runtime_error("thrown by gate"); }; }},
+    {"open_gate throws",
+     [](eventide_device& d) {
+         d.open_gate = [](void* token) {
+             table.open_gate(token);
+             throw std::runtime_error("thrown by open_gate");
+         };
+     }},
+    {"error throws",
+     [](eventide_device& d) {
+         d.poll = [](void* m) { return int(table.poll(m) == EVENTIDE_DONE ? EVENTIDE_FAILED : EVENTIDE_PENDING); };
+         d.error = [](void*) -> const char* { throw std::runtime_error("thrown by error"); };
+     }},
+    {"last_error throws",
+     [](eventide_device& d) {
+         d.submit = [](void*, eventide_work*) { return 7; };
+         d.last_error = []() -> const char* { throw std::runtime_error("thrown by last_error"); };
+     }},
+    {"now throws",
+     [](eventide_device& d) {
+         own_clock(d);
+         d.now = [](int32_t) -> int64_t { throw std::runtime_error("thrown by now"); };
+     }},
+    {"allocate throws",
+     [](eventide_device& d) {
+         own_memory(d);
+         d.allocate = [](int32_t, size_t) -> void* { throw std::runtime_error("thrown by allocate"); };
+     }},
+    {"free throws",
+     [](eventide_device& d) {
+         own_memory(d);
+         d.free = [](int32_t, void*, size_t) { throw std::runtime_error("thrown by free"); };
+     }},
+    {"capabilities throws",
+     [](eventide_device& d) {
+         d.capabilities = [](int32_t, eventide_capabilities*) { throw std::runtime_error("thrown by capabilities"); };
+     }},
+    {"poll gives 99", [](eventide_device& d) { d.poll = [](void*) { return 99; }; }},
+    {"markers never end", [](eventide_device& d) { d.poll = [](void*) { return int(EVENTIDE_PENDING); }; }},
+    {"done and then pending",
+     [](eventide_device& d) {
+         d.poll = [](void* m) {
+             static std::map<void*, int> asked;
+             const bool over = table.poll(m) == EVENTIDE_DONE && asked[m]++ % 2 == 0;
+             return int(over ? EVENTIDE_DONE : EVENTIDE_PENDING);
+         };
+     }},
+    {"times run backwards",
+     [](eventide_device& d) { d.completed_at = [](void* m) { return INT64_MAX - table.completed_at(m); }; }},
 };
 
 }  // namespace

@@ -1,0 +1,35 @@
+"""A stream of a polled device, used by two threads at once and by its own hooks: no crash, no deadlock.
+
+Each story runs in a process of its own, because its failure ends or hangs the process.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.plugin_devices import example_library
+from tests.integration.processes import run
+
+DEVICES = ["sim", "tiny", "prompt", "plug-in", pytest.param("opencl", marks=pytest.mark.heavy)]
+STORIES = [
+    "record_and_query",
+    "hooks_query_each_other",
+    "hook_queries_its_stream",
+    "hook_waits_for_its_stream",
+    "callback_finds_no_thread",
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("story", STORIES)
+def test_a_shared_stream_ends_well(story: str, device: str) -> None:
+    if device == "opencl":
+        pytest.importorskip("pyopencl", reason="needs pyopencl")
+    ended = run("shared_stream", story, example_library() if device == "plug-in" else device)
+    ended.check(0)
+    assert ended.out.split() == ["ok"], str(ended)
+
+
+@pytest.mark.parametrize("story", STORIES[2:])
+def test_hooks_and_callbacks_of_a_stream_of_the_cpu(story: str) -> None:
+    assert run("shared_stream", story, "cpu").check(0).out.split() == ["ok"]
