@@ -6,10 +6,17 @@ PYTHON ?= python3
 # Compilers at a time; a file that includes nanobind takes half a gigabyte.
 JOBS ?= 2
 
+# Tests run in as many processes; PARALLEL= for one.
+PARALLEL ?= -n $(JOBS) --dist worksteal
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+
+# ON: warnings are errors. For our own checks only, with compilers that were tried; another compiler has other warnings.
+EVENTIDE_DEV ?= OFF
+export SKBUILD_CMAKE_DEFINE := EVENTIDE_DEV=$(EVENTIDE_DEV)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -27,8 +34,8 @@ BENCH := .venv/bench-$(call hash,requirements/bench.txt)
 
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.h')
 
-.PHONY: help build demo test test-all bench lint format native-quick native-test stress sanitizer-nightly fuzz stubs \
-    clean
+.PHONY: help build demo test test-heavy test-all bench lint format native-quick native-test test-asan test-tsan soak \
+    stress sanitizer-nightly fuzz fuzz-quick fuzz-build machines stubs clean
 
 help:  ## Show this list (the default)
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "make %-17s %s\n", $$1, $$2 }'
@@ -39,11 +46,12 @@ demo: build  ## Run the demo
 	eventide demo
 
 test: lint native-quick  ## Lint, then every light test
-	pytest -m "not heavy"
+	pytest -m "not heavy" $(PARALLEL)
 
-test-all: lint $(HEAVY)  ## Everything: heavy tests and sanitizers as well; SELECT="-m heavy" for what make test leaves out
-	pytest $(SELECT)
-	$(MAKE) native-test
+test-heavy: $(HEAVY)  ## What make test leaves out: tests that take long or need torch, pyopencl, JAX ...
+	pytest -m heavy $(PARALLEL)
+
+test-all: test test-heavy native-test test-asan test-tsan  ## Everything: light, heavy, and the sanitizers
 
 bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="submit --quick" for a part of it
 	python -m benchmarks $(ARGS)
@@ -62,8 +70,8 @@ format: $(TESTING)  ## Let ruff and clang-format rewrite the sources
 
 # $(call native_tests,<name of the build>,<sanitizer or nothing>,<options of ctest>)
 define native_tests
-cmake -S . -B build/native-$(1) -G Ninja -DEVENTIDE_BUILD_PYTHON=OFF -DEVENTIDE_BUILD_TESTS=ON -DEVENTIDE_DEV=ON \
-    -DEVENTIDE_SANITIZE=$(2) >/dev/null
+cmake -S . -B build/native-$(1) -G Ninja -DEVENTIDE_BUILD_PYTHON=OFF -DEVENTIDE_BUILD_TESTS=ON \
+    -DEVENTIDE_DEV=$(EVENTIDE_DEV) -DEVENTIDE_SANITIZE=$(2) >/dev/null
 cmake --build build/native-$(1)
 ctest --test-dir build/native-$(1) --output-on-failure --no-tests=error $(3)
 endef
@@ -75,6 +83,55 @@ native-test: $(TOOLS)  ## Run the C++ tests under ASan+UBSan, then under TSan
 	$(call native_tests,address,address)
 	$(call native_tests,thread,thread)
 
+# The module under a sanitizer has an environment of its own, build/venv-<sanitizer>; all packages are those of .venv.
+# Its runtime must be loaded first, and libstdc++ with it: the runtime looks __cxa_throw up once, at the start. Its
+# thread-local data needs more than the 512 bytes that glibc keeps for modules that are loaded later.
+preload = $(foreach library,$(1) stdc++,$(shell $(CXX) -print-file-name=lib$(library).so))
+REPORTS := $(CURDIR)/build/reports
+
+# OpenCL's loader finds no platform behind a preloaded runtime, and says so where pyopencl is installed.
+WITHOUT_OPENCL := --deselect tests/unit/test_sim_streams.py::test_there_are_as_many_as_one_says
+
+# $(call instrumented,<address or thread>,<libraries>,<variables of the sanitizer>,<arguments of pytest>)
+# Child processes inherit it all; what they report is in files, and fails the run whatever the test made of it.
+define instrumented
+rm -rf $(REPORTS) && mkdir -p $(REPORTS)
+status=0; env PATH="$(CURDIR)/build/venv-$(1)/bin:$$PATH" LD_PRELOAD="$(call preload,$(2))" PYTHONMALLOC=malloc \
+    GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 $(3) \
+    python -m pytest -m "not heavy" -p no:cacheprovider --capture=sys $(PARALLEL) $(WITHOUT_OPENCL) $(4) || status=$$?; \
+if grep -rs "Sanitizer:" $(REPORTS); then cat $(REPORTS)/*; status=1; fi; exit $$status
+endef
+
+# What work abandoned at exit leaves on its stack is poisoned, since Python's pthread_exit is not instrumented: with
+# detect_stack_use_after_return locals are elsewhere. CPython never frees some memory: leaks are the soak's matter.
+ASAN_FLAGS := ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:allocator_may_return_null=1:log_path=$(REPORTS)/a \
+    UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
+# Its deadlock detector takes 64 locks at once and Arrow's allocator has more at a fork; EVENTIDE_CHECK_LOCKS checks
+# that hooks and device calls hold none of ours.
+TSAN_FLAGS := TSAN_OPTIONS="suppressions=$(CURDIR)/native/tests/tsan.supp log_path=$(REPORTS)/t \
+    ignore_noninstrumented_modules=1 die_after_fork=0 detect_deadlocks=0 exitcode=66"
+
+ASAN_TESTS := tests/unit tests/property $(addprefix tests/integration/test_,$(addsuffix .py,close_race conformance \
+    immediate immediate_locks plugin plugin_faults plugin_threads seed_stream_and_event threads_race))
+TSAN_TESTS := $(addprefix tests/unit/test_,$(addsuffix .py,asyncio backpressure blocking close completion \
+    current_stream deadlock future gil handover hooks notify pool recorder sim_streams)) \
+    $(addprefix tests/property/test_,$(addsuffix .py,concurrent_order backpressure_property)) \
+    $(addprefix tests/integration/test_,$(addsuffix .py,immediate_locks plugin_threads soak))
+
+test-asan: build/venv-address/package  ## Run the Python tests with the module under ASan+UBSan; SELECT=... for other tests
+	$(call instrumented,address,asan ubsan,$(ASAN_FLAGS),$(or $(SELECT),$(ASAN_TESTS)))
+
+test-tsan: build/venv-thread/package  ## Run the threaded Python tests with the module under TSan; SELECT=... for others
+	$(call instrumented,thread,tsan,$(TSAN_FLAGS),$(or $(SELECT),$(TSAN_TESTS)))
+
+# Seconds for each device.
+SECONDS ?= 600
+SEED ?= 1
+
+soak: $(HEAVY)  ## For the night: random concurrent programs on every device; a row of a table for each
+	status=0; for device in cpu sim python immediate plugin opencl torch; do \
+	    python -m tests.soak --device $$device --seconds $(SECONDS) --seed $(SEED) || status=1; done; exit $$status
+
 stress: $(TESTING)  ## For the night: property tests with ten times the examples, C++ tests under TSan twenty times
 	pytest tests/property --hypothesis-profile=stress --timeout=1800 -o faulthandler_timeout=1860
 	$(call native_tests,thread,thread,--repeat until-fail:20)
@@ -83,21 +140,44 @@ sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracl
 	EVENTIDE_SANITIZER_SEED=$${SEED:-$${RANDOM}0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
 	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
 
-# Seconds for each of the three targets; libFuzzer's needs clang++ (Debian: clang), and what they find lands in build/fuzz.
+# Seconds for each target. Those of libFuzzer need clang++ (Debian: clang and libclang-rt-14-dev); TARGET is one of them,
+# or kineto, program (both atheris) or damage. What they find is in build/fuzz/found.
 FUZZ_TIME ?= 600
-FUZZ_CORE := $(addprefix native/core/,json_scan.cpp json_text.cpp decimal.cpp enclosing.cpp chrome_event.cpp \
-    chrome_table.cpp chrome_pairs.cpp chrome_document.cpp)
+TARGET ?= all
+FUZZ_TARGETS := $(patsubst native/fuzz/fuzz_%.cpp,%,$(wildcard native/fuzz/fuzz_*.cpp))
+SANITIZER := $(patsubst native/core/%.cpp,%,$(wildcard native/core/sanitizer*.cpp))
+FUZZ_CORE := $(addprefix build/fuzz/objects/,$(addsuffix .o,json_scan json_text json_cursor decimal enclosing lanes \
+    chrome_event chrome_table chrome_pairs chrome_document pftrace_reader pftrace_sequence xplane_reader codec raw_trace \
+    trace_file trace_columns derived_work device_syncs memory_levels $(SANITIZER)))
+FUZZ_FLAGS := -std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Inative/core
 
-fuzz: $(FUZZ)  ## Fuzz the reader of Chrome JSON (the core with libFuzzer, the whole with atheris); damage files of ours
-	mkdir -p build/fuzz/core build/fuzz/reader
+fuzz: fuzz-build $(FUZZ)  ## Fuzz every reader of files, FUZZ_TIME seconds each; TARGET=pftrace for one of them
 	python tests/fuzz/seeds.py build/fuzz/seeds
-	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Inative/core \
-	    native/fuzz/fuzz_chrome.cpp $(FUZZ_CORE) -o build/fuzz/fuzz_chrome
-	build/fuzz/fuzz_chrome build/fuzz/core build/fuzz/seeds -max_total_time=$(FUZZ_TIME) -max_len=4096 \
-	    -artifact_prefix=build/fuzz/ -print_final_stats=1
-	python tests/fuzz/fuzz_kineto.py build/fuzz/reader build/fuzz/seeds -max_total_time=$(FUZZ_TIME) -max_len=2048 \
-	    -artifact_prefix=build/fuzz/
-	python -m tests.fuzz.damage $(FUZZ_TIME)
+	python -m tests.fuzz.run $(FUZZ_TIME) $(if $(filter all,$(TARGET)),$(FUZZ_TARGETS) kineto program damage,$(TARGET))
+
+fuzz-quick: fuzz-build $(TESTING)  ## Fuzz the readers of the core, FUZZ_TIME seconds each
+	python tests/fuzz/seeds.py build/fuzz/seeds
+	python -m tests.fuzz.run $(FUZZ_TIME) $(FUZZ_TARGETS)
+
+fuzz-build:
+	@command -v clang++ >/dev/null || { echo "fuzzing needs clang++: apt-get install clang libclang-rt-14-dev"; exit 1; }
+	@$(MAKE) --no-print-directory -j$(JOBS) $(addprefix build/fuzz/fuzz_,$(FUZZ_TARGETS))
+
+build/fuzz/objects/%.o: native/core/%.cpp
+	@mkdir -p $(@D)
+	$(CMAKE_CXX_COMPILER_LAUNCHER) clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -c $< -o $@
+
+build/fuzz/fuzz_%: native/fuzz/fuzz_%.cpp native/fuzz/fuzz.hpp native/fuzz/recording.hpp build/fuzz/core.a
+	clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(filter %.cpp %.a,$^) -o $@
+
+build/fuzz/core.a: $(FUZZ_CORE)
+	ar rcs $@ $^
+
+-include $(FUZZ_CORE:.o=.d)
+.SECONDARY: $(FUZZ_CORE)
+
+machines:  ## Run make demo and make test on clean machines (root, debootstrap); SUITES="trixie sid" for some of them
+	$(PYTHON) -m tests.machines $(SUITES)
 
 stubs: $(TESTING)  ## Write src/eventide/_native.pyi anew
 	python -m nanobind.stubgen -q -m eventide._native -O src/eventide \
@@ -121,7 +201,10 @@ $(TOOLS): | $(VENV)
 	@touch $@
 
 $(PACKAGE): $(NATIVE) CMakeLists.txt | $(TOOLS)
-	pip install -q --no-build-isolation --config-settings=cmake.define.EVENTIDE_DEV=ON -e .
+	@echo "building eventide (all that the build prints: .venv/build.log)"
+	@pip install -v --no-build-isolation -e . 2>&1 | tee .venv/build.log | sed -un \
+	    -e 's/^ *Collecting \([^ ]*\).*/  installing \1/p' -e 's/^ *\(\[[0-9]*\/[0-9]*\]\) .*\/\(.*\)/  \1 \2/p' \
+	    || { tail -n 60 .venv/build.log; exit 1; }
 	@touch $@
 
 $(TESTING): | $(PACKAGE)
@@ -140,3 +223,16 @@ $(FUZZ): requirements/fuzz.txt | $(TESTING)
 $(BENCH): requirements/bench.txt | $(PACKAGE)
 	pip install -q -r $<
 	@touch $@
+
+comma := ,
+build/venv-%/package: $(NATIVE) CMakeLists.txt | $(TESTING)
+	$(VENV) -m venv --without-pip build/venv-$*
+	python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(build/venv-$*/bin/python -c \
+	    'import sysconfig; print(sysconfig.get_path("purelib"))')/everything_else.pth"
+	build/venv-$*/bin/python -m pip install -q --no-build-isolation --no-deps --config-settings=build-dir=build/$* \
+	    --config-settings=cmake.define.EVENTIDE_SANITIZE=$* --config-settings=install.strip=false -e .
+	@# The compiler that tests run is not instrumented itself; the devices that it builds are.
+	printf '#!/bin/sh\nunset LD_PRELOAD\nexec %s -g -fsanitize=%s "$$@"\n' "$$(command -v $(CXX))" \
+	    $(if $(filter address,$*),address$(comma)undefined,$*) > build/venv-$*/bin/c++
+	chmod +x build/venv-$*/bin/c++
+	touch $@

@@ -1,8 +1,8 @@
 """What does handing Python work to a stream cost: n submits and one synchronize, and one submit with its result?
 
 Against `ThreadPoolExecutor(1)`: n submits and a wait for the last, and `submit().result()`. Two threads take part, so
-nothing is pinned. Two rows have no peer: what submit costs the caller alone, while the worker is held; and native work,
-which takes no GIL.
+nothing is pinned. Native work, which takes no GIL, is compared with Python work too. Two rows have no peer: what submit
+costs the caller alone, while the worker is held; and how much processor time an idle stream takes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ctypes
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any
 
 import eventide as et
@@ -71,14 +71,29 @@ def native_noop() -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address or 0)
 
 
+def idle(stream: et.Stream) -> Round:
+    """What the whole process uses while its stream idles; the moment in which the worker still waits awake is over."""
+
+    def measure() -> float:
+        stream.submit(noop).result()
+        sleep(0.02)
+        start, used = perf_counter(), process_time()
+        sleep(0.1)
+        return (process_time() - used) / (perf_counter() - start) * 1e6
+
+    return measure
+
+
 def rows(options: Options) -> Iterator[Row]:
     number, trips = options.number(20_000), options.number(2_000)
     with ThreadPoolExecutor(1) as executor, closing(et.Stream("cpu")) as stream:
-        ours = throughput(stream.submit, stream.synchronize, number, noop)
-        peer = throughput(executor.submit, lambda: executor.submit(noop).result(), number, noop)
-        yield compare("submit n Python no-ops, synchronize", PEER, ours, peer, options, bar=1 / 15, unit="us")
+        submit_n = throughput(stream.submit, stream.synchronize, number, noop)
+        peer_of_n = throughput(executor.submit, lambda: executor.submit(noop).result(), number, noop)
+        yield compare("submit n Python no-ops, synchronize", PEER, submit_n, peer_of_n, options, bar=1 / 15, unit="us")
         ours, peer = round_trip(stream.submit, trips), round_trip(executor.submit, trips)
         yield compare("submit(noop).result()", PEER, ours, peer, options, bar=1 / 1.3, unit="us")
         yield compare("submit(noop), the caller's part", "-", caller_only(stream, number), None, options, unit="us")
         native = throughput(stream.submit_native, stream.synchronize, number, native_noop())
-        yield compare("submit_native n no-ops, synchronize", "-", native, None, options, unit="us")
+        yield compare("submit_native n no-ops, synchronize", PEER, native, peer_of_n, options, bar=1 / 15, unit="us")
+        yield compare("submit_native n no-ops, synchronize", "submit", native, submit_n, options, bar=1, unit="us")
+        yield compare("processor time of an idle stream, per second", "-", idle(stream), None, options, unit="us")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -17,6 +18,9 @@ import eventide as et
 settings.register_profile("light", deadline=None, max_examples=100)
 settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("light")
+
+# Output has the width that it has in a pipe; the processes of pytest-xdist set one.
+os.environ.pop("COLUMNS", None)
 
 # What a shell runs in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

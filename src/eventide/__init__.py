@@ -18,7 +18,7 @@ EventideError and its kinds               what goes wrong                    eve
 import os
 from typing import TYPE_CHECKING, Any
 
-from eventide import errors, hooks
+from eventide import _interpreter, errors, hooks  # noqa: F401 - the first refuses interpreters
 from eventide.errors import (
     DeadlockError,
     DeviceError,

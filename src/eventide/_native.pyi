@@ -75,8 +75,19 @@ class StreamBase:
         /,
     ) -> None: ...
 
+    def __del__(self) -> None: ...
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queues fn(*args, **kwargs) and returns its Future."""
+
+    def submit_native(self, function: object, argument: object = None, *, name: str | None = None, keep: object = None, reads: object = None, writes: object = None) -> Future[None]:
+        """
+        Queues a C function ``void (*)(void *)``, which never takes the GIL.
+
+        `function` is a ctypes function pointer, or a capsule named "eventide.work" whose context is the argument if
+        none is given. `argument` is an address, a ctypes object, or None. Both, and `keep`, stay alive until it ran;
+        so do `reads` and `writes`, the memory that it touches.
+        """
 
     def _submit_call(self, function: int, argument: int, keep: object, name: str, declared: object, /) -> Future[None]: ...
 
@@ -817,22 +828,44 @@ def torch_operators_heard() -> int:
 
 def torch_operators_look(which: int) -> None:
     """
-    The next operator is looked at, the first (0) or the second (1) of two, and is not told.
+    The next operator is kept and not recorded, the first (0) or the second (1) of two; 2: the next gradient.
     """
 
-def torch_operators_learn(first: int, second: int) -> bool:
+def torch_operators_looked() -> bool:
+    """Whether it came; it is no longer waited for."""
+
+def torch_operators_learn(first: int, second: int, gradient: int) -> bool:
     """
-    The sequence numbers of these two; True: gradients are tied to their operators from now on.
+    Their sequence numbers; True: gradients are tied to their operators from now on.
     """
 
-def read_trace(path: str) -> dict[str, Any]:
-    """The columns of a trace file, as bytes."""
+class RawTrace:
+    """A trace file in memory: its frames are checked, and not decoded."""
+
+    @property
+    def has_buffer(self) -> bool:
+        """Whether the buffer of a recording that was not closed is part of this."""
+
+    def columns(self) -> dict[str, Any]:
+        """
+        The columns of everything in it, as arrays, and what the file says of itself.
+        """
+
+def load_trace(path: str) -> RawTrace:
+    """Reads a trace file; what happens to the file later does not matter."""
 
 def recover_trace(path: str) -> None:
     """Closes the file of a process that was killed."""
 
 def copy_trace(path: str, to: str, note: str) -> None:
     """Writes a closed copy of a trace, also of one that is being recorded."""
+
+def derive_work(
+    operations: Mapping[str, NDArray[Any]], hooks: Sequence[str], first_span: int, first_track: int
+) -> dict[str, Any]:
+    """
+    Spans, edges, streams and levels of memory that follow from operations in the order of time.
+    """
 
 def nest_spans(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], parent: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], self_time: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], owner: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """

@@ -1,10 +1,10 @@
-"""One idea a file: Python files have at most 300 lines, C++ files at most 400."""
+"""One idea a file: Python files have at most 500 lines, C++ files at most 600."""
 
 from __future__ import annotations
 
 from tests.meta._project import relative, text_files
 
-LIMITS = {".py": 300, ".cpp": 400, ".hpp": 400, ".h": 400}
+LIMITS = {".py": 500, ".cpp": 600, ".hpp": 600, ".h": 600}
 # "path": lines it may have, with the reason in a comment.
 ALLOWED: dict[str, int] = {}
 

@@ -22,7 +22,7 @@ HOUSE = (
     ("backends", "compiling"),
     ("hooks",),
     ("store",),
-    ("errors", "_native"),
+    ("errors", "_interpreter", "_native"),
 )
 FLOOR = {room: number for number, line in enumerate(HOUSE) for room in line}
 # `import eventide` is the front door: it shows names of every room, so only the top line may come in through it.

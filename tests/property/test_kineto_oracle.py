@@ -206,10 +206,11 @@ def _parse(pieces: list[bytes]) -> tuple[Any, ...]:
     return document.finish(), document.account(), repr(document.columns())
 
 
-SLOW = {"nvidia_compare_after", "nvidia_compare_before", "nvidia_training_rank0", "mtia_inference"}
+SIZES = {path.name.removesuffix(".json.gz"): path.stat().st_size for path in TRACES.glob("*.json.gz")}
+LARGE = 300_000  # compressed bytes
 REAL = [
-    pytest.param(name, marks=pytest.mark.heavy) if name in SLOW else name
-    for name in sorted(path.name.removesuffix(".json.gz") for path in TRACES.glob("*.json.gz")) or ["absent"]
+    pytest.param(name, marks=pytest.mark.heavy) if SIZES.get(name, 0) > LARGE else name
+    for name in sorted(SIZES) or ["absent"]
 ]
 
 
@@ -218,5 +219,5 @@ def test_real_traces_read_as_plain_python_reads_them(name):
     path = real_trace(name)
     text = gzip.decompress(path.read_bytes())
     # In the large ones a plain search for the ends of arrows takes minutes.
-    edges = name not in SLOW
+    edges = SIZES[name] <= LARGE
     _compare(_kineto.read(path), build(text, edges=edges), edges=edges)

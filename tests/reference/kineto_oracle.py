@@ -48,6 +48,7 @@ class Oracle:
                 self._add(order, event)
         self._pair()
         self._pair_asynchronous()
+        self._memory_counters()
         beside = {track for track in self.devices if self._stream_of(track) in {-1, 2**32 - 1}}
         for span in self.spans:
             span["on_device"] = span["track"] in self.devices
@@ -113,6 +114,15 @@ class Oracle:
                 name = event.get("name", "")
                 full = name if series in {"", "value", name} else f"{name} {series}"
                 self.counters.append({"name": full, "time": now, "value": float(value)})
+
+    def _memory_counters(self) -> None:
+        """Of instants that say how much is allocated: after the counters of the file, one series after the other."""
+        for key, name in (("Total Allocated", "allocated bytes"), ("Total Reserved", "reserved bytes")):
+            for row in self.instants:
+                args = row["args"] or {}
+                if not {"Total Allocated", "Bytes"} & set(args) or (value := integer(args.get(key))) is None:
+                    continue
+                self.counters.append({"name": name, "time": row["time"], "value": float(value)})
 
     def _pair(self) -> None:
         for items in self.begins.values():

@@ -1,5 +1,6 @@
 """The demo under the sanitizer: what it says about each variant, and in which runs."""
 
+import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -92,5 +93,5 @@ def _merged(reports: Sequence[Findings]) -> tuple[Finding, dict[int, str]]:
 def _place(program: Program, race: Finding, *, first: bool) -> Place:
     side = race.first if first and race.first is not None else race.second
     file, line, _ = place(side) or (str(program.path), 1, "")
-    code = program.path.read_text("utf-8").splitlines()[line - 1].strip()
+    code = linecache.getline(file, line).strip()
     return Place(side.name, "writes" if side.write else "reads", file, line, code)

@@ -5,12 +5,10 @@ any more.
 """
 
 import errno
-import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import cast
 
 import typer
@@ -53,6 +51,12 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (sys.argv when none is given) and return the exit code."""
+    code = _run(arguments)
+    _output.finish_stderr()
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="eventide", standalone_mode=False)
         _output.flush()  # now: what goes wrong later would be told by Python, with a code of its own
@@ -84,8 +88,7 @@ def _unread(error: BaseException) -> int:
     """Nobody reads stdout any more; nothing is left to be said, also not when Python flushes it at the end."""
     if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
         raise error
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _output.discard(sys.stdout)
     return 128 + signal.SIGPIPE
 
 

@@ -39,7 +39,7 @@ def run(
         if step is not None:
             step(str(check))
         outcomes.append(run_check(check, where, limit))
-    version = importlib.metadata.version("eventide")
+    version = importlib.metadata.version("eventide-trace")
     return Report(str(where), where.name, version, datetime.now(UTC).date().isoformat(), tuple(outcomes))
 
 
