@@ -1,14 +1,27 @@
 // A hash map from keys of whole numbers to small values: open addressing in one array. Nothing is ever erased.
+//
+// Keys may come from a file of unknown origin: the hash depends on a random number of this process, so that no file can
+// be made whose keys all share a place.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 
 #include "large_vector.hpp"
 
 namespace eventide {
+
+// Odd, with bits in both halves; the same for all maps of the process.
+inline uint64_t hash_secret() {
+    static const uint64_t secret = [] {
+        std::random_device random;
+        return uint64_t(random()) << 32 | random() | 1u << 31 | 1u;
+    }();
+    return secret;
+}
 
 // Key: an array of 64-bit numbers.
 template <size_t numbers, class Value>
@@ -45,11 +58,11 @@ class FlatMap {
 
     // Keys whose last numbers are neighbours stay neighbours: ids count up, and a miss of the cache costs more than all
     // else here.
-    static uint64_t hash(const Key& key) {
-        uint64_t h = 0;
+    uint64_t hash(const Key& key) const {
+        uint64_t h = secret_;
         for (size_t i = 0; i < numbers; ++i) {
-            h = (h ^ (i + 1 < numbers ? key[i] : key[i] >> 6)) * 0x9E3779B97F4A7C15u;
-            h ^= h >> 32;
+            const auto product = static_cast<unsigned __int128>(h ^ (i + 1 < numbers ? key[i] : key[i] >> 6)) * secret_;
+            h = uint64_t(product) ^ uint64_t(product >> 64);
         }
         return h << 6 | (key[numbers - 1] & 63);
     }
@@ -71,6 +84,7 @@ class FlatMap {
             if (slot.used) slots_[place(slot.key)] = slot;
     }
 
+    const uint64_t secret_ = hash_secret();
     LargeVector<Slot> slots_;
     size_t size_ = 0;
 };

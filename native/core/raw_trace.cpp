@@ -141,8 +141,6 @@ void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_
             out.notes.emplace_back(payload);
             break;
         case FrameType::end:
-            out.account = payload;
-            out.closed = true;
             break;
     }
 }
@@ -167,7 +165,7 @@ uint64_t each_frame(std::string_view bytes, Take take, bool check = true) {
 // Whether the last frame is the end, if all are sound.
 bool seems_closed(std::string_view bytes) {
     bool closed = false;
-    each_frame(bytes, [&](FrameType type, std::string_view, uint64_t) { closed |= type == FrameType::end; }, false);
+    each_frame(bytes, [&](FrameType type, std::string_view, uint64_t) { closed = type == FrameType::end; }, false);
     return closed;
 }
 
@@ -179,10 +177,16 @@ std::string first_frame(std::string_view bytes) {
     return head;
 }
 
+// An end before other frames is damage: only the last frame closes the file.
 RawTrace& take_frames(RawTrace& out) {
+    std::string_view last;
     out.good = each_frame(out.bytes, [&](FrameType type, std::string_view payload, uint64_t offset) {
         take_frame(out, type, payload, offset);
+        out.closed = type == FrameType::end;
+        out.without_end = out.closed ? offset : offset + 12 + payload.size();
+        last = payload;
     });
+    if (out.closed) out.account = last;
     return out;
 }
 
@@ -278,16 +282,6 @@ std::string rest_of(const RawTrace& raw, const std::string& note, const char* ho
     return more;
 }
 
-// The file as it was up to the first frame that is not whole, without its end if it has one.
-std::string_view kept(const RawTrace& raw) {
-    if (!raw.closed) return std::string_view(raw.bytes).substr(0, raw.good);
-    uint64_t end = 0;
-    each_frame(raw.bytes, [&](FrameType type, std::string_view, uint64_t offset) {
-        if (type == FrameType::end) end = offset;
-    });
-    return std::string_view(raw.bytes).substr(0, end);
-}
-
 bool same_file(const std::string& one, const std::string& other) {
     struct stat a, b;
     return !stat(one.c_str(), &a) && !stat(other.c_str(), &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
@@ -321,7 +315,7 @@ void copy(const std::string& path, const std::string& to, const std::string& not
     if (same_file(path, to))
         throw Error(ErrorKind::value, "a copy of " + path + " cannot take its place; name another file");
     const RawTrace raw = load(path);
-    const std::string_view before = kept(raw);
+    const std::string_view before = std::string_view(raw.bytes).substr(0, raw.without_end);
     const std::string more = rest_of(raw, note, "copied");
     const std::string part = to + ".part";  // under its name it appears only when it is whole
     try {

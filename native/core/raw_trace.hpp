@@ -37,6 +37,7 @@ struct RawTrace {
     std::string account;                       // JSON; of a recording that was not closed: from the buffer, or empty
     std::string buffer;                        // path of the buffer, if there is one that belongs to this file
     uint64_t good = 0;                         // bytes of the file that hold whole frames
+    uint64_t without_end = 0;                  // the same without the last frame, if that is the end
     uint64_t names_in_file = 0;
     bool closed = false;
 };

@@ -77,6 +77,23 @@ def test_an_entry_that_is_larger_than_its_chunk_ends_the_chunk(
     assert file.stat().st_size < 10_000
 
 
+def test_a_copy_keeps_what_follows_an_end_that_is_not_last(tmp_path: Path) -> None:
+    file, to = tmp_path / "a.eventide", tmp_path / "b.eventide"
+    with et.Recorder(file):
+        et.instant("kept")
+    whole = file.read_bytes()
+    frames, at = [], 12
+    while at < len(whole):
+        kind, size, _ = struct.unpack_from("<III", whole, at)
+        frames.append((kind, whole[at + 12 : at + 12 + size]))
+        at += 12 + size
+    early = [frames[0], frames[-1], *frames[1:]]  # the end, twice
+    _native.copy_trace(str(eventide_file(tmp_path, *early)), str(to), "")
+    assert et.open_trace(to).instants.column("name").to_pylist() == ["kept"]
+    _native.copy_trace(str(eventide_file(tmp_path, *early[:-1])), str(to), "")
+    assert et.open_trace(to).instants.column("name").to_pylist() == ["kept"]
+
+
 def test_a_head_that_names_a_pipe_as_its_buffer_does_not_block(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
