@@ -13,6 +13,9 @@ import pytest
 from hypothesis import settings
 
 import eventide as et
+from tests.skips import pytest_make_collect_report, pytest_runtest_makereport
+
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks of pytest
 
 # No deadline: how long an example takes says more about the machine than about the code.
 settings.register_profile("light", deadline=None, max_examples=100)
