@@ -13,13 +13,13 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "check.hpp"
-#include "clock.hpp"
-#include "device.hpp"
-#include "error.hpp"
-#include "stream.hpp"
-#include "task.hpp"
-#include "work.hpp"
+#include "runtime/device.hpp"
+#include "runtime/stream.hpp"
+#include "runtime/task.hpp"
+#include "runtime/work.hpp"
 
 namespace fakes {
 

@@ -7,11 +7,11 @@
 #include <functional>
 #include <thread>
 
+#include "base/process.hpp"
 #include "check.hpp"
 #include "fakes.hpp"
-#include "foreign.hpp"
-#include "notifier.hpp"
-#include "process.hpp"
+#include "hooks/foreign.hpp"
+#include "runtime/notifier.hpp"
 
 using namespace fakes;
 

@@ -517,7 +517,7 @@ def shut_down(timeout: float) -> int:
     """
 
 class Sanitizer:
-    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+    """The sanitizer's engine; see native/core/sanitizer/sanitizer.hpp."""
 
     def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False) -> None: ...
 

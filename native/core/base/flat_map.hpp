@@ -1,0 +1,78 @@
+// A hash map from keys of whole numbers to small values: open addressing in one array. Nothing is ever erased.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/large_vector.hpp"
+
+namespace eventide {
+
+// Key: an array of 64-bit numbers.
+template <size_t numbers, class Value>
+class FlatMap {
+  public:
+    using Key = std::array<uint64_t, numbers>;
+
+    void reserve(size_t size) {
+        if (size * 2 > slots_.size()) grow(std::bit_ceil(size * 2));
+    }
+    // The value, or nullptr; valid until the next call of at().
+    Value* find(const Key& key) {
+        if (slots_.empty()) return nullptr;
+        Slot& slot = slots_[place(key)];
+        return slot.used ? &slot.value : nullptr;
+    }
+    // The value, made if it is not there; valid until the next call.
+    Value& at(const Key& key) {
+        if ((size_ + 1) * 2 > slots_.size()) grow(slots_.empty() ? 64 : slots_.size() * 2);
+        Slot& slot = slots_[place(key)];
+        if (!slot.used) {
+            slot = {key, Value{}, true};
+            ++size_;
+        }
+        return slot.value;
+    }
+
+  private:
+    struct Slot {
+        Key key{};
+        Value value{};
+        bool used = false;
+    };
+
+    // Keys whose last numbers are neighbours stay neighbours: ids count up, and a miss of the cache costs more than all
+    // else here.
+    static uint64_t hash(const Key& key) {
+        uint64_t h = 0;
+        for (size_t i = 0; i < numbers; ++i) {
+            h = (h ^ (i + 1 < numbers ? key[i] : key[i] >> 6)) * 0x9E3779B97F4A7C15u;
+            h ^= h >> 32;
+        }
+        return h << 6 | (key[numbers - 1] & 63);
+    }
+    static bool same(const Key& x, const Key& y) {  // that of std::array is a call of memcmp
+        uint64_t differs = 0;
+        for (size_t i = 0; i < numbers; ++i) differs |= x[i] ^ y[i];
+        return !differs;
+    }
+    size_t place(const Key& key) const {
+        const size_t mask = slots_.size() - 1;
+        size_t i = hash(key) & mask;
+        while (slots_[i].used && !same(slots_[i].key, key)) i = (i + 1) & mask;
+        return i;
+    }
+    void grow(size_t slots) {
+        LargeVector<Slot> old(slots);
+        old.swap(slots_);
+        for (const Slot& slot : old)
+            if (slot.used) slots_[place(slot.key)] = slot;
+    }
+
+    LargeVector<Slot> slots_;
+    size_t size_ = 0;
+};
+
+}  // namespace eventide
