@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "base/process.hpp"
-#include "runtime/stream.hpp"
 
 namespace eventide {
 
@@ -52,8 +51,8 @@ namespace {
 // What work does on a worker it does after all that its stream did before: told once, before the first thing it does.
 void tell_work() {
     ThreadContext& context = thread_context;
-    HookRecord r{.hook = Hook::host_wait, .device = context.running->device_id};
-    r.stream = context.running->id;
+    HookRecord r{.hook = Hook::host_wait, .device = context.work_device};
+    r.stream = context.work_stream;
     r.work = context.work;
     context.work = 0;
     if (listening(Hook::host_wait)) fire_except(r, nullptr);

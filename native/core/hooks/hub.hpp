@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/device_id.hpp"
 
 namespace eventide {
 
@@ -48,13 +49,6 @@ enum class Hook : uint8_t {
     host_wait,
 };
 inline constexpr int hook_count = 18;
-
-// A device of the process: the number of its type in the registry and the index within the type. -1: none.
-struct DeviceId {
-    int16_t type = -1;
-    int16_t index = -1;
-    bool operator==(const DeviceId&) const = default;
-};
 
 // Memory that is touched: `bytes` from `address` on or, of a strided view, the first `run` bytes of every `stride` of
 // them (stride 0: all). possible: an upper bound, because the view is none of these.

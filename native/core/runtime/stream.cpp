@@ -130,6 +130,8 @@ Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_
     context.running_work = work.id;
     if (holds) {
         context.work = work.id;
+        context.work_stream = id;
+        context.work_device = device_id;
         context.held = this;
         context.held_position = work.position;
     }
