@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "check.hpp"
+#include "devices/cpu.hpp"
 #include "runtime/device.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/task.hpp"
@@ -182,6 +183,7 @@ inline std::string kind = "cpu";
 
 inline Device& device() {
     if (!devices::find("polled")) {
+        register_cpu_device();
         devices::add(std::make_unique<FakeDevice>(false));
         devices::add(std::make_unique<FakeDevice>(true));
     }

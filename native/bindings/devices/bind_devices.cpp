@@ -5,6 +5,7 @@
 #include "bindings/devices/python_device.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_stream.hpp"
+#include "devices/cpu.hpp"
 #include "devices/plugin.hpp"
 #include "devices/table.hpp"
 #include "runtime/device.hpp"
@@ -23,6 +24,7 @@ Device& device_of(const std::string& type) {
 }  // namespace
 
 void bind_devices(nb::module_& m) {
+    register_cpu_device();
     m.def(
         "device_types",
         [] {

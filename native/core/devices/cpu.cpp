@@ -203,8 +203,8 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device() {
-    return std::make_unique<CpuDevice>();
+void register_cpu_device() {
+    devices::add(std::make_unique<CpuDevice>());
 }
 
 }  // namespace eventide

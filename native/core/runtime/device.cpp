@@ -5,7 +5,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "devices/cpu.hpp"
 #include "hooks/foreign.hpp"
 #include "runtime/streams.hpp"
 
@@ -71,11 +70,7 @@ struct Registry {
 };
 
 Registry& registry() {
-    static Registry* r = [] {
-        auto* made = new Registry;
-        made->add(make_cpu_device());
-        return made;
-    }();
+    static Registry* r = new Registry;
     return *r;
 }
 

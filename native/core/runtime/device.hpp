@@ -102,7 +102,8 @@ class Device {
 
 namespace devices {
 
-// Registers a device type for the life of the process. Throws Error (value) if the name is taken.
+// Registers a device type for the life of the process. Throws Error (value) if the name is taken. The first one has
+// number 0 and cannot be removed: that is the cpu device, see register_cpu_device().
 void add(std::unique_ptr<Device> device);
 // Makes a type unknown again. Its number stays taken, and a library stays loaded: somebody may still hold an event of
 // it. Throws Error (value: there is no such type; device: it has streams).
