@@ -63,7 +63,7 @@ thread_local constinit int looked_at = -1;    // which of `seen` this thread's n
 std::array<Words, 3> seen;
 Gradients gradients;
 
-constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see things.hpp
+constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see payloads.hpp
 
 enum class Sort { operators, gradients, annotations };
 

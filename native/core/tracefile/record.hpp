@@ -19,9 +19,9 @@ enum class Kind : uint8_t {
     end,      // a = number of the span, b = track that began it; name: of the exception that passed through
     instant,  // a = category | track << 32, b = stack; payload: arguments
     counter,  // a = bits of a double, b = track
-    span,     // a, b = start and end in ns; payload: see things.hpp
-    edge,     // a, b = from and to in ns; name: its kind; payload: see things.hpp
-    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: things.hpp
+    span,     // a, b = start and end in ns; payload: see payloads.hpp
+    edge,     // a, b = from and to in ns; name: its kind; payload: see payloads.hpp
+    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: payloads.hpp
 };
 inline constexpr int kind_count = 8;
 inline constexpr const char* kind_names[kind_count] = {"none",    "begin", "end",  "instant",

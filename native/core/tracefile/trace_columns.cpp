@@ -9,8 +9,9 @@
 #include "base/clamped.hpp"
 #include "base/flat_map.hpp"
 #include "encoding/json.hpp"
-#include "recorder/things.hpp"
+#include "encoding/varint.hpp"
 #include "tracefile/codec.hpp"
+#include "tracefile/payloads.hpp"
 
 namespace eventide::recorder {
 namespace {
