@@ -13,6 +13,7 @@
 #include "bindings/types/hot_stream.hpp"
 #include "runtime/device.hpp"
 #include "runtime/graph.hpp"
+#include "runtime/life_cycle.hpp"
 #include "runtime/notifier.hpp"
 #include "runtime/stream.hpp"
 

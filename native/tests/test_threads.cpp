@@ -7,10 +7,10 @@
 #include <functional>
 #include <thread>
 
-#include "base/process.hpp"
 #include "check.hpp"
 #include "fakes.hpp"
 #include "hooks/foreign.hpp"
+#include "runtime/life_cycle.hpp"
 #include "runtime/notifier.hpp"
 
 using namespace fakes;

@@ -1,4 +1,4 @@
-// What the core knows of its process: how often it was forked, and whether it is going down.
+// The state of the process: how often it was forked, and whether it is about to exit. See runtime/life_cycle.hpp.
 #pragma once
 
 #include <atomic>
@@ -20,12 +20,5 @@ inline bool is_current(uint32_t made_in) noexcept {
 
 // "stream 3 was made before fork in the parent process; make a new one in this process"
 std::string before_fork(const std::string& what);
-
-// In the child: forget every stream, waiter and thread of the parent (they are leaked, their threads do not exist).
-void after_fork_in_child();
-
-// Waits until every stream is drained and the notifier is idle, or the time is up; then sets `abandoned`. Returns
-// how many work items were left. The caller must not hold the host lock.
-uint64_t shut_down(int64_t timeout_ns);
 
 }  // namespace eventide::process

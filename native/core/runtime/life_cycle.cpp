@@ -1,8 +1,9 @@
-#include "base/process.hpp"
+#include "runtime/life_cycle.hpp"
 
 #include "base/clock.hpp"
 #include "base/context.hpp"
 #include "base/futex.hpp"
+#include "base/process.hpp"
 #include "base/spin.hpp"
 #include "base/stacks.hpp"
 #include "hooks/foreign.hpp"
@@ -13,11 +14,6 @@
 #include "runtime/streams.hpp"
 
 namespace eventide::process {
-
-std::string before_fork(const std::string& what) {
-    return what +
-           " was made before fork, in the parent process, and its worker is not here; make a new one in this process";
-}
 
 void after_fork_in_child() {
     generation.fetch_add(1, std::memory_order_relaxed);
