@@ -1,7 +1,6 @@
-// What a packet sequence of Perfetto has been told: names by number, defaults, clocks; and texts of the whole file.
+// What a packet sequence of Perfetto has been told: names by number, defaults, clocks.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,32 +9,9 @@
 
 #include "encoding/proto.hpp"
 #include "formats/columns.hpp"
+#include "formats/text_table.hpp"
 
 namespace eventide::trace {
-
-// Texts by number, each content once. 0 is the empty one.
-class TextTable {
-  public:
-    TextTable() { intern(""); }
-    uint32_t intern(std::string_view text) {
-        const auto found = numbers_.find(text);
-        if (found != numbers_.end()) return found->second;
-        const uint32_t number = append(text);
-        numbers_.emplace(texts_[number], number);
-        return number;
-    }
-    // Without looking whether it is there already: for texts that rarely repeat.
-    uint32_t append(std::string_view text) {
-        texts_.emplace_back(text);
-        return uint32_t(texts_.size() - 1);
-    }
-    const std::string& operator[](uint32_t number) const { return texts_[number]; }
-    size_t size() const { return texts_.size(); }
-
-  private:
-    std::deque<std::string> texts_;  // a deque, so that views of them stay
-    std::unordered_map<std::string_view, uint32_t> numbers_;
-};
 
 // Clocks of all sequences, mapped to the trace's one (Perfetto's BOOTTIME, or whichever clock was never mapped).
 class Clocks {

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "formats/perfetto/pftrace_sequence.hpp"
+#include "formats/columns.hpp"
+#include "formats/text_table.hpp"
 
 namespace eventide::trace {
 
