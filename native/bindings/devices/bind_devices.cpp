@@ -3,6 +3,7 @@
 
 #include "bindings/base/bind.hpp"
 #include "bindings/devices/python_device.hpp"
+#include "bindings/devices/python_stream.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_stream.hpp"
 #include "devices/cpu.hpp"
@@ -25,6 +26,9 @@ Device& device_of(const std::string& type) {
 
 void bind_devices(nb::module_& m) {
     register_cpu_device();
+    PyTypeObject* work = make_device_work_type();
+    if (!work) nb::raise_python_error();
+    m.attr("DeviceWork") = nb::borrow((PyObject*)work);
     m.def(
         "device_types",
         [] {

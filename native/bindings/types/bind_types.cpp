@@ -1,6 +1,5 @@
 // The plain C types, the Python classes built on them, and the current stream.
 #include "bindings/base/bind.hpp"
-#include "bindings/devices/python_stream.hpp"
 #include "bindings/hooks/hot_hooks.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_event.hpp"
@@ -53,7 +52,6 @@ void bind_types(nb::module_& m) {
     add(m, "EventPoolBase", make_pool_type());
     add(m, "RegistryBase", make_registry_type());
     add(m, "Ticket", make_ticket_type());
-    add(m, "DeviceWork", make_device_work_type());
 
     m.def(
         "adopt_methods", [](nb::type_object cls) { adopt_methods((PyTypeObject*)cls.ptr()); }, nb::arg("cls"),
