@@ -145,10 +145,9 @@ sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracl
 FUZZ_TIME ?= 600
 TARGET ?= all
 FUZZ_TARGETS := $(patsubst native/fuzz/fuzz_%.cpp,%,$(wildcard native/fuzz/fuzz_*.cpp))
-SANITIZER := $(patsubst native/core/%.cpp,%,$(wildcard native/core/sanitizer*.cpp))
-FUZZ_CORE := $(addprefix build/fuzz/objects/,$(addsuffix .o,json_scan json_text json_cursor decimal enclosing lanes \
-    chrome_event chrome_table chrome_pairs chrome_document pftrace_reader pftrace_sequence xplane_reader codec raw_trace \
-    trace_file trace_columns derived_work device_syncs memory_levels $(SANITIZER)))
+# The folders of the core that the targets are linked with.
+FUZZ_FOLDERS := encoding tracefile formats formats/* analysis sanitizer
+FUZZ_CORE := $(patsubst native/core/%.cpp,build/fuzz/objects/%.o,$(wildcard $(FUZZ_FOLDERS:%=native/core/%/*.cpp)))
 FUZZ_FLAGS := -std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Inative/core
 
 fuzz: fuzz-build $(FUZZ)  ## Fuzz every reader of files, FUZZ_TIME seconds each; TARGET=pftrace for one of them

@@ -88,7 +88,7 @@ def rows(_: Options) -> Iterator[Row]:
     if compiler is None or shutil.which("objdump") is None:
         yield Row(WHAT, bar=BAR, problem="needs a C++ compiler and objdump")
         return
-    sources = [path for path in sorted(ROOT.glob("native/core/*.cpp")) if "listening(" in path.read_text("utf-8")]
+    sources = [path for path in sorted(ROOT.glob("native/core/**/*.cpp")) if "listening(" in path.read_text("utf-8")]
     with tempfile.TemporaryDirectory() as folder:
         found = [site for source in sources for site in sites(disassemble(source, folder, compiler))]
     asks = [site for site in found if site.code[0].split()[0] not in {"lock", "lea"}]  # add and remove change the mask

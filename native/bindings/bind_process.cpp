@@ -5,16 +5,17 @@
 #include <atomic>
 #include <cstdio>
 
-#include "../core/device.hpp"
-#include "../core/graph.hpp"
-#include "../core/notifier.hpp"
-#include "../core/stream.hpp"
-#include "bind.hpp"
-#include "current.hpp"
-#include "hot_hooks.hpp"
-#include "hot_stream.hpp"
-#include "learnt.hpp"
-#include "live_sanitizer.hpp"
+#include "bindings/base/bind.hpp"
+#include "bindings/hooks/hot_hooks.hpp"
+#include "bindings/hooks/learnt.hpp"
+#include "bindings/sanitizer/live_sanitizer.hpp"
+#include "bindings/types/current.hpp"
+#include "bindings/types/hot_stream.hpp"
+#include "runtime/device.hpp"
+#include "runtime/graph.hpp"
+#include "runtime/life_cycle.hpp"
+#include "runtime/notifier.hpp"
+#include "runtime/stream.hpp"
 
 namespace nb = nanobind;
 

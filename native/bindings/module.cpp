@@ -1,7 +1,7 @@
 #include <nanobind/nanobind.h>
 
-#include "bind.hpp"
-#include "python.hpp"
+#include "bindings/base/bind.hpp"
+#include "bindings/base/python.hpp"
 
 #ifdef Py_GIL_DISABLED
 #error "eventide needs the GIL, and this Python is free-threaded; build it with a Python that has the GIL"

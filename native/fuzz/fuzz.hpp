@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../core/json_text.hpp"
+#include "encoding/json_text.hpp"
 
 namespace eventide::fuzz {
 

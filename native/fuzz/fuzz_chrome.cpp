@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "../core/chrome_document.hpp"
-#include "../core/enclosing.hpp"
-#include "../core/json_text.hpp"
+#include "analysis/enclosing.hpp"
+#include "encoding/json_text.hpp"
+#include "formats/chrome/chrome_document.hpp"
 #include "fuzz.hpp"
 
 using namespace eventide;

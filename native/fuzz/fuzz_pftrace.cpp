@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../core/lanes.hpp"
-#include "../core/pftrace_reader.hpp"
+#include "formats/lanes.hpp"
+#include "formats/perfetto/pftrace_reader.hpp"
 #include "fuzz.hpp"
 
 using namespace eventide;

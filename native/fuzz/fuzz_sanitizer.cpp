@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../core/sanitizer_feed.hpp"
-#include "../core/varint.hpp"
+#include "encoding/varint.hpp"
 #include "fuzz.hpp"
+#include "sanitizer/sanitizer_feed.hpp"
 
 using namespace eventide;
 using fuzz::require;

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../core/xplane_reader.hpp"
+#include "formats/xplane/xplane_reader.hpp"
 #include "fuzz.hpp"
 
 using namespace eventide;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "../core/codec.hpp"
-#include "../core/derived_work.hpp"
-#include "../core/trace_columns.hpp"
-#include "../core/trace_file.hpp"
 #include "fuzz.hpp"
+#include "tracefile/codec.hpp"
+#include "tracefile/derived_work.hpp"
+#include "tracefile/trace_columns.hpp"
+#include "tracefile/trace_file.hpp"
 
 namespace eventide::fuzz {
 

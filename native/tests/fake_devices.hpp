@@ -13,13 +13,14 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "check.hpp"
-#include "clock.hpp"
-#include "device.hpp"
-#include "error.hpp"
-#include "stream.hpp"
-#include "task.hpp"
-#include "work.hpp"
+#include "devices/cpu.hpp"
+#include "runtime/device.hpp"
+#include "runtime/stream.hpp"
+#include "runtime/task.hpp"
+#include "runtime/work.hpp"
 
 namespace fakes {
 
@@ -182,6 +183,7 @@ inline std::string kind = "cpu";
 
 inline Device& device() {
     if (!devices::find("polled")) {
+        register_cpu_device();
         devices::add(std::make_unique<FakeDevice>(false));
         devices::add(std::make_unique<FakeDevice>(true));
     }

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
+#include "base/futex.hpp"
 #include "fake_devices.hpp"
-#include "futex.hpp"
-#include "graph.hpp"
-#include "stream.hpp"
+#include "runtime/graph.hpp"
+#include "runtime/stream.hpp"
 
 namespace fakes {
 

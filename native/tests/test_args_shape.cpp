@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "annotations.hpp"
-#include "args_shape.hpp"
 #include "check.hpp"
+#include "encoding/args_shape.hpp"
+#include "formats/perfetto/annotations.hpp"
 
 using namespace eventide::trace;
 

@@ -3,11 +3,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/enclosing.hpp"
 #include "check.hpp"
-#include "chrome_document.hpp"
-#include "decimal.hpp"
-#include "enclosing.hpp"
-#include "json_text.hpp"
+#include "encoding/decimal.hpp"
+#include "encoding/json_text.hpp"
+#include "formats/chrome/chrome_document.hpp"
 
 using namespace eventide;
 using chrome::Document;

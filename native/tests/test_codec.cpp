@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/index_queue.hpp"
 #include "check.hpp"
-#include "codec.hpp"
-#include "index_queue.hpp"
-#include "json.hpp"
-#include "varint.hpp"
+#include "encoding/json.hpp"
+#include "encoding/varint.hpp"
+#include "tracefile/codec.hpp"
 
 using namespace eventide;
 using namespace eventide::recorder;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "deflate.hpp"
+#include "encoding/deflate.hpp"
 
 using namespace eventide;
 

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "check.hpp"
-#include "derived_work.hpp"
-#include "trace_columns.hpp"
+#include "tracefile/derived_work.hpp"
+#include "tracefile/trace_columns.hpp"
 
 using namespace eventide::recorder;
 

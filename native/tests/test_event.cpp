@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "event.hpp"
 #include "fakes.hpp"
-#include "pool.hpp"
+#include "runtime/event.hpp"
+#include "runtime/pool.hpp"
 
 using namespace fakes;
 

@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "event.hpp"
 #include "fakes.hpp"
-#include "hub.hpp"
-#include "memory.hpp"
+#include "hooks/hub.hpp"
+#include "runtime/event.hpp"
+#include "runtime/memory.hpp"
 
 using namespace fakes;
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "check.hpp"
-#include "host_memory.hpp"
+#include "devices/host_memory.hpp"
 
 using namespace eventide;
 

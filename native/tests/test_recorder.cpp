@@ -11,13 +11,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "check.hpp"
-#include "clock.hpp"
-#include "error.hpp"
-#include "raw_trace.hpp"
-#include "recorder.hpp"
-#include "things.hpp"
-#include "trace_columns.hpp"
+#include "recorder/recorder.hpp"
+#include "recorder/things.hpp"
+#include "tracefile/raw_trace.hpp"
+#include "tracefile/trace_columns.hpp"
 
 using namespace eventide;
 using namespace eventide::recorder;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
-#include "error.hpp"
-#include "sanitizer.hpp"
-#include "sanitizer_clock.hpp"
-#include "sanitizer_shadow.hpp"
+#include "sanitizer/sanitizer.hpp"
+#include "sanitizer/sanitizer_clock.hpp"
+#include "sanitizer/sanitizer_shadow.hpp"
 
 using namespace eventide::sanitizer;
 

@@ -1,6 +1,6 @@
 // Hook records become the engine's verbs.
 #include "check.hpp"
-#include "sanitizer_feed.hpp"
+#include "sanitizer/sanitizer_feed.hpp"
 
 using namespace eventide;
 using namespace eventide::sanitizer;

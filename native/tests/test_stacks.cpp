@@ -2,8 +2,8 @@
 #include <set>
 #include <thread>
 
+#include "base/stacks.hpp"
 #include "check.hpp"
-#include "stacks.hpp"
 
 using namespace eventide;
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "event.hpp"
 #include "fakes.hpp"
-#include "hub.hpp"
+#include "hooks/hub.hpp"
+#include "runtime/event.hpp"
 
 using namespace fakes;
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "event.hpp"
 #include "fakes.hpp"
-#include "notifier.hpp"
-#include "pool.hpp"
+#include "runtime/event.hpp"
+#include "runtime/notifier.hpp"
+#include "runtime/pool.hpp"
 
 using namespace fakes;
 

@@ -9,9 +9,9 @@
 
 #include "check.hpp"
 #include "fakes.hpp"
-#include "foreign.hpp"
-#include "notifier.hpp"
-#include "process.hpp"
+#include "hooks/foreign.hpp"
+#include "runtime/life_cycle.hpp"
+#include "runtime/notifier.hpp"
 
 using namespace fakes;
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "raw_trace.hpp"
-#include "recorder.hpp"
-#include "torch_gradients.hpp"
-#include "trace_columns.hpp"
+#include "profiler/torch_gradients.hpp"
+#include "recorder/recorder.hpp"
+#include "tracefile/raw_trace.hpp"
+#include "tracefile/trace_columns.hpp"
 
 using namespace eventide;
 using namespace eventide::recorder;

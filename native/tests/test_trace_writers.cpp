@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "chrome_writer.hpp"
-#include "pftrace_writer.hpp"
-#include "proto.hpp"
+#include "encoding/proto.hpp"
+#include "formats/chrome/chrome_writer.hpp"
+#include "formats/perfetto/pftrace_writer.hpp"
 
 using namespace eventide;
 using namespace eventide::trace;

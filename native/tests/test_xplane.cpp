@@ -3,8 +3,8 @@
 #include <string>
 
 #include "check.hpp"
-#include "proto.hpp"
-#include "xplane_reader.hpp"
+#include "encoding/proto.hpp"
+#include "formats/xplane/xplane_reader.hpp"
 
 using namespace eventide;
 using namespace eventide::trace;

@@ -270,22 +270,6 @@ class Ticket:
     def abandon(self) -> None:
         """Nobody waits any more; no error is lost by that."""
 
-class DeviceWork:
-    """Work, as a device sees it."""
-
-    def run(self) -> None:
-        """
-        Runs the work, once, on this thread. Never raises what the work raises.
-        """
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-
-    @property
-    def duration(self) -> float | None:
-        """The seconds it declares to take, or None."""
-
 def adopt_methods(cls: type) -> None:
     """
     Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls wants that.
@@ -403,6 +387,22 @@ def feed_work() -> int:
 def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: int = 0, work: int = 0, handle: int = 0, bytes: int = 0, start_ns: int = 0, end_ns: int = 0, waited_ns: int = 0, outcome: int = 0, end: bool = False, name: str = '', reads: object | None = None, writes: object | None = None) -> None:
     """Tells all listeners of a hook, as if the runtime had."""
 
+class DeviceWork:
+    """Work, as a device sees it."""
+
+    def run(self) -> None:
+        """
+        Runs the work, once, on this thread. Never raises what the work raises.
+        """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def duration(self) -> float | None:
+        """The seconds it declares to take, or None."""
+
 def device_types() -> list[tuple[str, int]]:
     """(type, count) of every registered device type."""
 
@@ -517,7 +517,7 @@ def shut_down(timeout: float) -> int:
     """
 
 class Sanitizer:
-    """The sanitizer's engine; see native/core/sanitizer.hpp."""
+    """The sanitizer's engine; see native/core/sanitizer/sanitizer.hpp."""
 
     def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False) -> None: ...
 

@@ -33,6 +33,7 @@ def test_the_compiler_refuses_its_headers() -> None:
     folders = [
         sysconfig.get_path("include"),
         run_python("-m", "nanobind", "--include_dir").strip(),
+        str(NATIVE),
         str(NATIVE / "core"),
         str(NATIVE / "include"),
     ]

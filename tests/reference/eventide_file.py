@@ -1,4 +1,4 @@
-"""Reads .eventide files in plain Python, from what native/core/codec.hpp and record.hpp say of the format alone."""
+"""Reads .eventide files in plain Python, from what codec.hpp and record.hpp of native/core/tracefile say alone."""
 
 from __future__ import annotations
 

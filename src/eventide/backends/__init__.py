@@ -1,4 +1,4 @@
-"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/device.hpp."""
+"""Devices: what each can do, and the base of those written in Python. In C++: native/core/runtime/device.hpp."""
 
 from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState

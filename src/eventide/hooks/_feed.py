@@ -13,10 +13,10 @@ from eventide import _native
 from eventide.hooks._subscription import HOOK_NUMBERS
 
 Access: TypeAlias = tuple[int, int] | tuple[int, int, int, int, bool]
-"""(address, bytes), or (address, bytes, run, stride, possible) as native/core/hub.hpp has it."""
+"""(address, bytes), or (address, bytes, run, stride, possible) as native/core/hooks/hub.hpp has it."""
 Accesses: TypeAlias = tuple[Access, ...]
 
-_OK, _FAILED = 1, 2  # Outcome in native/core/hub.hpp
+_OK, _FAILED = 1, 2  # Outcome in native/core/hooks/hub.hpp
 _SUBMISSION = HOOK_NUMBERS["work_submission"]
 _COMPLETION = HOOK_NUMBERS["work_completion"]
 _RECORD = HOOK_NUMBERS["event_record"]

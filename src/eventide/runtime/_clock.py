@@ -1,7 +1,7 @@
 """Clocks: how those of devices, and the other clocks of this machine, relate to the trace's.
 
 The trace's clock is CLOCK_MONOTONIC. A device that counts differently is measured against it: when its first stream is
-made, every second or so while it works, and when somebody asks. native/core/clock_model.hpp has the rules.
+made, every second or so while it works, and when somebody asks. native/core/runtime/clock_model.hpp has the rules.
 """
 
 from __future__ import annotations

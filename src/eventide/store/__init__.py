@@ -9,10 +9,10 @@ _open     the reader for a file           _save      the writer for a name
 _check    does a trace hold together      _sql       SQL over the tables
 _parquet  writes and reads Parquet
 _eventide_reader   a .eventide file, closed or killed, as a Trace; _eventide_work: work, waits and synchronizations, as
-                   native/core/derived_work finds them
+                   native/core/tracefile/derived_work finds them
 
 Others put what they know into the recording that runs with functions of ``eventide._native`` (and of
-``native/core/things.hpp`` in C++), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a JSON
+``native/core/recorder/things.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a JSON
 object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table `tracks`:
 
     record_span(track, name, category, start_ns, end_ns, args=None, stack=0, submit_ns=0, cpu_ns=0, work=0, ...)

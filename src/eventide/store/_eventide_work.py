@@ -1,7 +1,7 @@
 """What follows from the operations, as tables: work and synchronizations are spans, failures are instants, launches,
 waits and synchronizations are edges, memory is a counter.
 
-The native core finds them (native/core/derived_work.hpp); here numbers become names and tracks.
+The native core finds them (native/core/tracefile/derived_work.hpp); here numbers become names and tracks.
 """
 
 from __future__ import annotations

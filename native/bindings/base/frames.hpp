@@ -1,0 +1,16 @@
+// Python's stack for base/stacks.hpp.
+#pragma once
+
+#include "bindings/base/python.hpp"
+
+namespace eventide::python {
+
+void install_stack_capture();
+
+// The stack of any thread, with the GIL; 0: it runs no Python just now.
+uint32_t capture_stack_of(PyThreadState* thread);
+
+// Stacks leave out the frames of this code, and of no other that was hidden before.
+void hide_code(PyObject* code);
+
+}  // namespace eventide::python

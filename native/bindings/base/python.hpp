@@ -1,0 +1,162 @@
+// What all bindings share: errors, the GIL, blocking calls, things to drop later.
+//
+// Rule of this folder: on any stack that may run Python code or wait for the GIL there is no noexcept frame and no
+// catch (...), see core/thread.hpp. nanobind's own dispatch has one, so methods that block, call back or fire hooks
+// are plain C methods in hot_*.cpp; nanobind serves the rest.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/process.hpp"
+
+namespace eventide::python {
+
+// ---- errors ------------------------------------------------------------------------------------------------------
+// Sets the Python exception that corresponds; always returns nullptr.
+PyObject* raise(const Error& error);
+PyObject* raise(ErrorKind kind, const char* format, ...);
+PyObject* raise(const std::exception& error);
+// A new reference to eventide.errors.<name>; nullptr with an exception set if it is missing.
+PyObject* error_class(ErrorKind kind);
+// A new reference to eventide.errors.<name>, likewise.
+PyObject* errors_attribute(const char* name);
+
+// Runs f and turns what the core throws into a Python exception. Its handlers are typed: a thread that ends inside f is
+// unwound through them.
+template <class F>
+PyObject* guarded(F&& f) {
+    try {
+        return f();
+    } catch (const Error& e) {
+        return raise(e);
+    } catch (const std::exception& e) {
+        return raise(e);
+    }
+}
+
+// The exception of failed work, kept until the last stream, marker and Future that carry it are gone. See failure.cpp.
+class PythonFailure final : public Failure {
+  public:
+    explicit PythonFailure(PyObject* exception);  // with the GIL
+    ~PythonFailure() override;                    // on any thread
+    PyObject* const exception;
+    // Its stream is gone. Logged when nothing is left that could show the error, if nothing ever did.
+    void report_unseen(const std::string& where) override;
+    // The program gets the exception. With the GIL.
+    void show() const;
+    bool seen() const noexcept { return seen_.load(std::memory_order_relaxed); }
+
+  private:
+    friend struct LiveFailures;
+    std::string where_;  // guarded by the lock of the live failures
+    mutable std::atomic<bool> seen_{false};
+};
+
+// For objects that keep such an exception themselves, all but the second with the GIL: a new reference that is counted
+// as theirs, its end (before the reference is dropped), and that the program gets the exception.
+PyObject* own_exception(PyObject* exception);
+void disown_exception(PyObject* exception);
+void show_exception(PyObject* exception);
+// Whether there are exceptions that were shown and may have to lose frames of the program; then does it. With the GIL.
+bool failures_shown() noexcept;
+void restore_tracebacks();
+// At exit nothing waits for the last holder: logs what was not seen so far, and from now on at once.
+void report_unseen_failures();
+void failures_after_fork_in_child();
+
+// stream.synchronize: the first error itself. Returns nullptr.
+PyObject* raise_failure(const Failure& failure);
+// event.synchronize and skipped work: a StreamError caused by it, "<what> because earlier work there raised ...". The
+// second gives it as a new reference.
+PyObject* raise_stream_error(const Failure& failure, const std::string& what);
+PyObject* make_stream_error(const Failure& failure, const std::string& what);
+
+// Logs an exception that a callback raised (the current one, which is cleared) and counts it.
+// KeyboardInterrupt and SystemExit are not logged: false, and the exception stays set.
+bool report_callback_error(const char* what, PyObject* callback);
+// Logs that what declared work reads and writes cannot be told (the current exception says why; it is cleared).
+void report_unknown_accesses(PyObject* work);
+
+// ---- the GIL -----------------------------------------------------------------------------------------------------
+void install_host_lock();
+void read_switch_interval();
+// Takes the GIL on any thread, also one of the core's that has not got it. Not a guard object on purpose: a callback
+// may end the thread, and an unwound guard would give back a GIL that it no longer has.
+int take_gil();
+void give_gil(int how);
+// The state of this thread if it holds the GIL, else nullptr. PyGILState_Check answers 1 for every thread once there
+// was a subinterpreter.
+inline PyThreadState* state_with_gil() noexcept {
+#if PY_VERSION_HEX < 0x030d0000
+    PyThreadState* holder = _PyThreadState_UncheckedGet();
+#else
+    PyThreadState* holder = PyThreadState_GetUnchecked();
+#endif
+    return holder && holder == PyGILState_GetThisThreadState() ? holder : nullptr;
+}
+// Raises the current exception of this thread in the main thread instead.
+void send_to_main_thread();
+bool on_main_thread();
+void note_main_thread(unsigned long ident);
+
+// Drops a reference from a thread that has not got the GIL: it is done by the next one that has.
+void drop_later(PyObject* object);
+// The same for something with references of its own, without a lock or memory: a node of the list of such things.
+class Dropped {
+  public:
+    virtual void drop() = 0;  // with the GIL; frees the object
+    Dropped* next = nullptr;
+
+  protected:
+    ~Dropped() = default;
+};
+void drop_later(Dropped* node);
+void drop_what_is_due();
+void after_fork_in_child_python();
+
+// ---- blocking ----------------------------------------------------------------------------------------------------
+inline constexpr int64_t no_deadline = INT64_MAX;
+inline constexpr int64_t slice_ns = 50'000'000;  // how long the main thread sleeps before it looks for signals
+
+// None or seconds. False with an exception set if it is neither.
+bool parse_timeout(PyObject* timeout, int64_t& deadline);
+
+// Sets TimeoutError "<verb>: <what> after <the timeout> s"; returns nullptr.
+PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeout_ns);
+
+enum class Waited { done, timeout, interrupted };
+
+// Sleeps in step(ns) without the GIL until it says true, the deadline is over, or a signal handler raises.
+template <class Step>
+Waited wait_without_gil(int64_t deadline, Step&& step) {
+    const bool main = on_main_thread();
+    for (;;) {
+        int64_t ns = main ? slice_ns : 3'600'000'000'000;
+        if (deadline != no_deadline) {
+            const int64_t left = deadline - now_ns();
+            if (left < ns) ns = left > 0 ? left : 0;
+        }
+        PyThreadState* state = PyEval_SaveThread();
+        const bool done = step(ns);
+        PyEval_RestoreThread(state);
+        drop_what_is_due();
+        if (main && Py_MakePendingCalls() < 0) return Waited::interrupted;  // first: it may be of a hook in this step
+        if (done) return Waited::done;
+        if (deadline != no_deadline && now_ns() >= deadline) return Waited::timeout;
+    }
+}
+
+// Keyword arguments of a fast method: fills slots by position and by name. False with TypeError set.
+bool parse_arguments(const char* function, const char* const* names, PyObject** slots, int count, PyObject* const* args,
+                     Py_ssize_t nargs, PyObject* kwnames);
+
+}  // namespace eventide::python

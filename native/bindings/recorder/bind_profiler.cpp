@@ -1,0 +1,55 @@
+// What backends report to profiles; see eventide/profiler.h.
+#include <string>
+
+#include "bindings/base/bind.hpp"
+#include "bindings/base/utf8.hpp"
+#include "profiler/profiler.hpp"
+#include "profiler/torch_device.hpp"
+
+namespace nb = nanobind;
+
+namespace eventide::python {
+
+void bind_profiler(nb::module_& m) {
+    profiler::publish_table();
+    m.def("profiler_ask", &profiler::ask, nb::arg("what"), "What running profiles want to hear, as bits.");
+    m.def("profiler_connect", &profiler::connect_loaded,
+          "Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.");
+    m.def(
+        "torch_device_types",
+        [] {
+            nb::list names;
+            for (const std::string_view name : torch_device_types) names.append(nb::str(name.data(), name.size()));
+            return names;
+        },
+        nb::sig("def torch_device_types() -> list[str]"), "c10::DeviceType, by its numbers.");
+    m.def(
+        "torch_device",
+        [](nb::str name) {
+            const auto [type, index] = torch_device(name.c_str());
+            return nb::make_tuple(type, index);
+        },
+        nb::arg("name"), nb::sig("def torch_device(name: str) -> tuple[int, int]"),
+        "A device as torch's files number it.");
+    m.def("profiler_refused", &profiler::refused, "Events that came from C with times that cannot be.");
+    m.def(
+        "profiler_event",
+        [](int64_t start_us, int64_t end_us, int64_t debug_handle, nb::handle name, nb::handle backend) {
+            return profiler::backend_event(start_us, end_us, debug_handle, utf8(name.ptr()), utf8(backend.ptr()));
+        },
+        nb::arg("start_us"), nb::arg("end_us"), nb::arg("debug_handle"), nb::arg("name"), nb::arg("backend"));
+    m.def(
+        "profiler_memory_event",
+        [](uint64_t address, int64_t size, uint64_t allocated, uint64_t reserved, nb::handle device) {
+            profiler::backend_memory_event(address, size, allocated, reserved, utf8(device.ptr()));
+        },
+        nb::arg("address"), nb::arg("size"), nb::arg("allocated"), nb::arg("reserved"), nb::arg("device"));
+    m.def(
+        "profiler_clock",
+        [](nb::handle backend, int64_t before_us, int64_t backend_us, int64_t after_us) {
+            profiler::backend_clock(utf8(backend.ptr()), before_us, backend_us, after_us);
+        },
+        nb::arg("backend"), nb::arg("before_us"), nb::arg("backend_us"), nb::arg("after_us"));
+}
+
+}  // namespace eventide::python

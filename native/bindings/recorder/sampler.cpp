@@ -1,0 +1,93 @@
+// Looks at the Python stack of every thread now and then, and records each as an instant of category "sample"; one
+// whose thread took less than a tenth of the time since the last look has the argument "waiting".
+//
+// A thread of the core takes the GIL every period: Python's threads stop for the few microseconds of the look. It has
+// no frames and no entry in `threading`, so the program sees nothing of it.
+//
+//   period   atomic; 0: no sampler. Changed by start and stop under the GIL; each sampler ends when it is not its own.
+#include "bindings/recorder/sampler.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <ctime>
+#include <string>
+#include <unordered_map>
+
+#include "base/context.hpp"
+#include "base/host_lock.hpp"
+#include "base/process.hpp"
+#include "base/stacks.hpp"
+#include "base/thread.hpp"
+#include "bindings/base/frames.hpp"
+#include "recorder/things.hpp"
+
+namespace eventide::python {
+namespace {
+
+std::atomic<uint64_t> running{0};  // the number of the sampler that may go on; 0: none
+std::atomic<int64_t> period_ns{0};
+std::atomic<uint64_t> numbers{0};
+
+// CPU time of a thread by its system id, as the kernel names such clocks; -1: it is gone.
+int64_t cpu_of(uint64_t tid) noexcept {
+    timespec t;
+    if (clock_gettime(clockid_t((~uint32_t(tid) << 3) | 6), &t)) return -1;
+    return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+// By thread, the CPU time at the last look.
+using Spent = std::unordered_map<uint64_t, int64_t>;
+
+void sample(PyThreadState* thread, Spent& spent) {
+    const uint32_t stack = capture_stack_of(thread);
+    if (!stack) return;  // it runs no Python just now
+    int64_t& before = spent[thread->native_thread_id];
+    const int64_t cpu = cpu_of(thread->native_thread_id);
+    const bool waits = cpu - before < period_ns.load(std::memory_order_relaxed) / 10;
+    before = cpu;
+    const auto frames = stacks::resolve(stack);
+    const uint64_t tid = thread->native_thread_id;
+    const std::string name = tid == uint64_t(getpid()) ? "MainThread" : "thread " + std::to_string(tid);
+    const std::string track = R"({"kind": "other", "name": "samples of )" + name + R"(", "tid": )" +
+                              std::to_string(tid) + R"(, "pid": )" + std::to_string(getpid()) + "}";
+    recorder::record_instant(track, frames.empty() ? "?" : frames[0].function, "sample",
+                             waits ? R"({"waiting": true})" : "", stack);
+}
+
+void* sample_until_stopped(void* argument) {
+    const auto mine = uint64_t(uintptr_t(argument));
+    name_this_thread("et-sampler");
+    thread_context.core_thread = true;
+    recorder::looks_on = true;
+    HostLock* lock = HostLock::installed();
+    Spent spent;
+    while (running.load(std::memory_order_acquire) == mine) {
+        const int64_t ns = period_ns.load(std::memory_order_relaxed);
+        const timespec nap{ns / 1'000'000'000, ns % 1'000'000'000};
+        nanosleep(&nap, nullptr);
+        if (running.load(std::memory_order_acquire) != mine) break;
+        lock->acquire();
+        PyInterpreterState* interpreter = PyInterpreterState_Get();
+        for (PyThreadState* t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t))
+            sample(t, spent);
+        lock->release();
+    }
+    lock->forget_thread();
+    return nullptr;
+}
+
+}  // namespace
+
+void start_sampler(int64_t period) {
+    period_ns.store(period, std::memory_order_relaxed);
+    const uint64_t mine = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+    running.store(mine, std::memory_order_release);
+    start_thread(sample_until_stopped, reinterpret_cast<void*>(uintptr_t(mine)));
+}
+
+void stop_sampler() noexcept {
+    running.store(0, std::memory_order_release);
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,13 @@
+// What the engine says, as plain Python values. With the GIL, and without the engine's lock: making them may run code.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "sanitizer/sanitizer.hpp"
+
+namespace eventide::python {
+
+nanobind::dict finding_to_dict(const sanitizer::Finding& finding);
+nanobind::dict coverage_to_dict(const sanitizer::Coverage& coverage);
+
+}  // namespace eventide::python

@@ -1,0 +1,386 @@
+#include "bindings/types/hot_event.hpp"
+
+#include "base/context.hpp"
+#include "bindings/hooks/learnt.hpp"
+#include "bindings/types/current.hpp"
+#include "bindings/types/hot_stream.hpp"
+#include "bindings/types/hot_ticket.hpp"
+#include "runtime/device.hpp"
+#include "runtime/graph.hpp"
+#include "runtime/stream.hpp"
+
+namespace eventide::python {
+namespace {
+
+PyTypeObject* event_type = nullptr;
+PyTypeObject* event_class = nullptr;
+
+PyEvent* as_event(PyObject* o) {
+    return (PyEvent*)o;
+}
+
+int event_init(PyObject* self, PyObject* args, PyObject* kwargs) {
+    const char* type;
+    int index, timing, blocking;
+    static const char* keywords[] = {"device_type", "index", "enable_timing", "blocking", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zipp", const_cast<char**>(keywords), &type, &index, &timing,
+                                     &blocking))
+        return -1;
+    if (as_event(self)->core) {
+        raise(ErrorKind::usage, "this Event is made already; make another one instead");
+        return -1;
+    }
+    EventOptions options{.timing = timing != 0, .blocking = blocking != 0};
+    if (type) {
+        Device* device = devices::find(type);
+        if (!device) {
+            raise(ErrorKind::value, "there is no device type '%s'", type);
+            return -1;
+        }
+        options.device = {device->number, int16_t(index)};
+    }
+    auto* core = new Event(options);
+    core->retain();
+    as_event(self)->core = core;
+    as_event(self)->lease = core->lease();
+    return 0;
+}
+
+// Tells event_deletion and, for a pooled one, gives it back. Keeps a pending exception.
+void retire(PyEvent* e) {
+    if (!e->core || !e->core->is_current()) return;
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    if (e->pool)
+        e->pool->give_back(*e->core, e->lease);
+    else
+        e->core->retire(e->lease);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
+    PyErr_Restore(kind, value, trace);
+}
+
+void event_dealloc(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyEvent* e = as_event(self);
+    if (e->owner || !e->pool) retire(e);
+    if (e->core) e->core->release();
+    if (e->pool) e->pool->release();
+    Py_CLEAR(e->stream);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyObject* with_stream(const char* verb, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                      PyObject* (*act)(PyObject*, Stream&)) {
+    static const char* const names[] = {"stream"};
+    PyObject* given = nullptr;
+    if (nargs == 1 && !kwnames)
+        given = args[0];
+    else if ((nargs || kwnames) && !parse_arguments(verb, names, &given, 1, args, nargs, kwnames))
+        return nullptr;
+    if (given && is_stream(given)) {  // the common case: no reference to keep, the caller holds it
+        Stream* core = usable_core(given);
+        return core ? act(self, *core) : nullptr;
+    }
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    if ((!given || given == Py_None) && as_event(self)->stream) given = as_event(self)->stream;
+    PyObject* stream = stream_argument(verb, given, core->device());
+    if (!stream) return nullptr;
+    PyObject* r = act(self, *stream_core(stream));
+    Py_DECREF(stream);
+    return r;
+}
+
+PyObject* m_record(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    return with_stream("Event.record()", self, args, nargs, kwnames, event_record);
+}
+
+PyObject* m_wait(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    return with_stream("Event.wait()", self, args, nargs, kwnames, event_wait);
+}
+
+PyObject* m_query(PyObject* self, PyObject*) {
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    return guarded([&]() -> PyObject* {
+        core->check_usable();
+        const Event::Version v = core->current();
+        const bool over = !v.marker || !v.marker->pending();
+        if (over && v.marker && !learnt(&v.marker->stream(), core->id, v.number, 0)) return nullptr;
+        return PyBool_FromLong(over);
+    });
+}
+
+HookRecord synchronization_of(Event& e, const Event::Version& v) {
+    HookRecord r{.hook = Hook::event_synchronization, .device = e.device(), .event = e.id, .version = v.number};
+    if (v.marker) r.stream = v.marker->stream().id;
+    if (hub::listening(r.hook)) r.handle = hub::next_token();
+    return r;
+}
+
+void tell_synchronization(HookRecord& r) {
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    hub::fire(r);
+    if (kind) PyErr_Restore(kind, value, trace);
+}
+
+PyObject* synchronize(Event& e, int64_t deadline) {
+    e.check_usable();
+    refuse_in_callback("Event.synchronize()");
+    const Event::Version v = e.current();
+    const int64_t start = now_ns();
+    HookRecord r = synchronization_of(e, v);
+    r.time_ns = start;
+    if (r.handle) tell_synchronization(r);
+    if (PyErr_Occurred()) return nullptr;
+    Waited waited = Waited::done;
+    if (Marker* marker = v.marker.get(); marker && marker->pending()) {
+        Blocking blocking("Event.synchronize()", marker->stream(), marker->position());
+        waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
+    }
+    drop_what_is_due();  // as in synchronize_stream
+    if (r.handle) {
+        set_end(r, waited, v.marker && waited == Waited::done && v.marker->failure());
+        r.time_ns = now_ns();
+        r.waited_ns = r.time_ns - start;
+        tell_synchronization(r);
+    }
+    if (waited == Waited::timeout)
+        return raise_timeout("Event.synchronize()",
+                             e.describe() + " of " + v.marker->stream().describe() + " is still pending",
+                             deadline - start);
+    if (waited == Waited::interrupted || PyErr_Occurred()) return nullptr;
+    if (v.marker && v.marker->failure()) {
+        return raise_stream_error(*v.marker->failure(),
+                                  e.describe() + " of " + v.marker->stream().describe() + " failed");
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* m_synchronize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    static const char* const names[] = {"timeout"};
+    Event* core = event_core(self);
+    PyObject* timeout = nullptr;
+    int64_t deadline;
+    if (!core || !parse_arguments("Event.synchronize", names, &timeout, 1, args, nargs, kwnames)) return nullptr;
+    if (!parse_timeout(timeout, deadline)) return nullptr;
+    return guarded([&] { return synchronize(*core, deadline); });
+}
+
+PyObject* m_elapsed_time(PyObject* self, PyObject* end) {
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    if (!is_event(end)) return raise(ErrorKind::type, "elapsed_time needs an Event, not %s", Py_TYPE(end)->tp_name);
+    Event* other = event_core(end);
+    return other ? guarded([&] { return PyFloat_FromDouble(core->elapsed_ms(*other)); }) : nullptr;
+}
+
+class NotifyTask final : public Task {
+  public:
+    NotifyTask(PyObject* event, PyObject* callback, Event::Version version)
+        : event_(Py_NewRef(event)), callback_(Py_NewRef(callback)), version_(std::move(version)) {}
+    ~NotifyTask() override {
+        Py_DECREF(event_);
+        Py_DECREF(callback_);
+    }
+    void run() override {
+        const Event* event = event_core(event_);
+        if (event && !learnt(&version_.marker->stream(), event->id, version_.number, 0)) send_to_main_thread();
+        PyObject* r = PyObject_CallOneArg(callback_, event_);
+        if (!r && !report_callback_error("notify", callback_)) send_to_main_thread();
+        Py_XDECREF(r);
+    }
+
+  private:
+    PyObject* const event_;
+    PyObject* const callback_;
+    const Event::Version version_;
+};
+
+PyObject* m_notify(PyObject* self, PyObject* callback) {
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    if (!PyCallable_Check(callback))
+        return raise(ErrorKind::type, "notify needs a callable, not %s", Py_TYPE(callback)->tp_name);
+    bool queued = false;
+    guarded([&]() -> PyObject* {
+        core->check_usable();
+        const Event::Version v = core->current();
+        if (!v.marker) return nullptr;
+        if (v.marker->pending()) {
+            auto* task = new NotifyTask(self, callback, v);
+            queued = v.marker->when_ended(task);
+            if (!queued) delete task;
+        }
+        if (!queued) learnt(&v.marker->stream(), core->id, v.number, 0);
+        return nullptr;
+    });
+    if (PyErr_Occurred()) return nullptr;
+    if (queued) Py_RETURN_NONE;
+    ++thread_context.callback_depth;
+    PyObject* r = PyObject_CallOneArg(callback, self);
+    --thread_context.callback_depth;
+    if (!r && !report_callback_error("notify", callback)) return nullptr;
+    Py_XDECREF(r);
+    Py_RETURN_NONE;
+}
+
+PyObject* m_ticket(PyObject* self, PyObject*) {
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    return guarded([&]() -> PyObject* {
+        core->check_usable();
+        const Event::Version v = core->current();
+        HookRecord r = synchronization_of(*core, v);
+        if (r.handle) tell_synchronization(r);
+        if (PyErr_Occurred()) return nullptr;
+        return make_ticket(v.marker, {}, nullptr, r);
+    });
+}
+
+template <class F>
+PyObject* property(PyObject* self, F f) {
+    Event* core = event_core(self);
+    return core ? guarded([&] { return f(*core); }) : nullptr;
+}
+
+PyObject* g_id(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyLong_FromUnsignedLongLong(e.current().number ? e.id : 0); });
+}
+PyObject* g_real_id(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyLong_FromUnsignedLongLong(e.id); });
+}
+PyObject* g_version(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyLong_FromUnsignedLongLong(e.current().number); });
+}
+PyObject* g_completed_at(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyLong_FromLongLong(e.completed_at()); });
+}
+PyObject* g_timing(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyBool_FromLong(e.options().timing); });
+}
+PyObject* g_blocking(PyObject* self, void*) {
+    return property(self, [](Event& e) { return PyBool_FromLong(e.options().blocking); });
+}
+// (type or None, index or None)
+PyObject* g_device(PyObject* self, void*) {
+    return property(self, [](Event& e) {
+        const DeviceId d = e.device();
+        PyObject* type = d.type < 0 ? Py_NewRef(Py_None) : PyUnicode_FromString(devices::at(d.type).type().c_str());
+        PyObject* index = d.index < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(d.index);
+        return Py_BuildValue("NN", type, index);
+    });
+}
+
+#define FASTKW(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef methods[] = {
+    {"record", FASTKW(m_record),
+     "record($self, stream=None)\n--\n\nPuts a new marker behind what is queued in stream (default: the current one)."},
+    {"wait", FASTKW(m_wait),
+     "wait($self, stream=None)\n--\n\nMakes later work of stream wait for what is recorded now. Does not block."},
+    {"query", m_query, METH_NOARGS,
+     "query($self)\n--\n\nTrue if what was recorded last is over, or nothing was. Never blocks."},
+    {"synchronize", FASTKW(m_synchronize),
+     "synchronize($self, timeout=None)\n--\n\nBlocks until what was recorded last is over."},
+    {"elapsed_time", m_elapsed_time, METH_O, "elapsed_time($self, end, /)\n--\n\nMilliseconds from this event to end."},
+    {"notify", m_notify, METH_O,
+     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now is over; at once if it is."},
+    {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef getset[] = {
+    {"event_id", g_id, nullptr, "Unique in the process, kept for life; shows 0 until the first record.", nullptr},
+    {"_id", g_real_id, nullptr, nullptr, nullptr},
+    {"version", g_version, nullptr, "How often it was recorded.", nullptr},
+    {"completed_at", g_completed_at, nullptr, "When the device passed what was recorded last: ns on the trace's clock.",
+     nullptr},
+    {"enable_timing", g_timing, nullptr, "As given.", nullptr},
+    {"blocking", g_blocking, nullptr, "As given.", nullptr},
+    {"_device", g_device, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_init, (void*)event_init},
+    {Py_tp_new, (void*)PyType_GenericNew},
+    {Py_tp_dealloc, (void*)event_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_doc, (void*)"The native half of eventide.Event."},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"eventide._native.EventBase", sizeof(PyEvent), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+
+}  // namespace
+
+PyTypeObject* make_event_type() {
+    return event_type = (PyTypeObject*)PyType_FromSpec(&spec);
+}
+bool is_event(PyObject* object) {
+    return PyObject_TypeCheck(object, event_type);
+}
+void set_event_class(PyObject* type) {
+    Py_XSETREF(event_class, (PyTypeObject*)Py_NewRef(type));
+}
+
+Event* event_core(PyObject* event) {
+    PyEvent* e = as_event(event);
+    if (!e->core) {
+        raise(ErrorKind::usage, "this %s was never initialised: call super().__init__() in its __init__",
+              Py_TYPE(event)->tp_name);
+        return nullptr;
+    }
+    if (e->pool && e->core->lease() != e->lease) {
+        raise(ErrorKind::event, "this handle's event was returned to its pool; acquire() another one");
+        return nullptr;
+    }
+    return e->core;
+}
+
+PyObject* make_event(DeviceId device) {
+    auto* e = (PyEvent*)event_class->tp_alloc(event_class, 0);
+    if (!e) return nullptr;
+    e->core = new Event({.device = device});
+    e->core->retain();
+    e->lease = e->core->lease();
+    return (PyObject*)e;
+}
+
+PyObject* make_pooled_event(EventPool& pool, EventPool::Lease lease, bool owner, PyObject* stream) {
+    auto* e = (PyEvent*)event_class->tp_alloc(event_class, 0);
+    if (!e) return nullptr;
+    pool.retain();
+    e->pool = &pool;
+    e->core = lease.event.detach();
+    e->lease = lease.number;
+    e->owner = owner;
+    e->stream = Py_XNewRef(stream);
+    return (PyObject*)e;
+}
+
+PyObject* event_record(PyObject* event, Stream& stream) {
+    Event* core = event_core(event);
+    return core ? guarded([&]() -> PyObject* {
+        stream.check_usable();
+        core->record(stream);
+        return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+    })
+                : nullptr;
+}
+
+PyObject* event_wait(PyObject* event, Stream& stream) {
+    Event* core = event_core(event);
+    return core ? guarded([&]() -> PyObject* {
+        stream.check_usable();
+        core->wait(stream);
+        return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+    })
+                : nullptr;
+}
+
+}  // namespace eventide::python

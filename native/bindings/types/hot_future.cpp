@@ -1,0 +1,394 @@
+#include "bindings/types/hot_future.hpp"
+
+#include <structmember.h>
+
+#include "base/context.hpp"
+#include "base/futex.hpp"
+#include "base/wake.hpp"
+#include "bindings/hooks/learnt.hpp"
+#include "bindings/types/future_state.hpp"
+#include "runtime/graph.hpp"
+#include "runtime/notifier.hpp"
+#include "runtime/poller.hpp"
+
+namespace eventide::python {
+namespace {
+
+PyTypeObject* future_class = nullptr;
+PyObject* future_loader = nullptr;
+
+// A polled device finds out that work is over when it is asked.
+void ask_device(Future* f) {
+    // Held here: the device may let go of the GIL, and the Future then drops its own.
+    if (Ref<Marker> marker(f->marker); marker && !is_over(f)) (void)marker->pending();
+}
+
+// Tells that this thread knows of the end. False if a listener raised.
+bool future_learnt(Future* f) {
+    return state_of(f) != finished || learnt(f->stream, 0, 0, f->work_id);
+}
+
+class DeliverTask final : public Task {
+  public:
+    explicit DeliverTask(Future* f) : future_(f) {}
+    ~DeliverTask() override { Py_DECREF(future_); }
+    void run() override {
+        if (!future_learnt(future_)) send_to_main_thread();
+        PyObject* name = PyUnicode_InternFromString("_deliver");
+        PyObject* r = PyObject_CallMethodNoArgs((PyObject*)future_, name);
+        Py_DECREF(name);
+        if (!r && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_WriteUnraisable((PyObject*)future_);
+        if (!r && PyErr_Occurred()) send_to_main_thread();
+        Py_XDECREF(r);
+    }
+
+  private:
+    Future* const future_;
+};
+
+// Moves to a final state. True if there are waiters or callbacks to tell.
+bool end(Future* f, uint32_t state) {
+    uint32_t w = f->word.load(std::memory_order_relaxed);
+    while (!f->word.compare_exchange_weak(w, (w & ~state_bits) | state, std::memory_order_acq_rel)) {
+    }
+    if (w & has_sleepers) wake_soon(f->word);
+    return w & (has_condition | has_callbacks);
+}
+
+bool sleep(Future* f, Marker* marker, int64_t ns) {
+    if (marker) {
+        marker->sleep(ns);
+        return is_over(f);
+    }
+    uint32_t w = f->word.load(std::memory_order_acquire);
+    while ((w & state_bits) < cancelled && !(w & has_sleepers))
+        if (f->word.compare_exchange_weak(w, w | has_sleepers, std::memory_order_acq_rel)) w |= has_sleepers;
+    if ((w & state_bits) >= cancelled) return true;
+    futex::wait(f->word, w, ns);
+    return is_over(f);
+}
+
+// False with an exception set: timeout, Ctrl-C, deadlock, fork.
+bool block(Future* f, const char* verb, PyObject* timeout) {
+    if (is_over(f)) {
+        drop_what_is_due();  // such as the arrays that a copy kept exported
+        return true;
+    }
+    const int64_t start = now_ns();
+    int64_t deadline;
+    if (!parse_timeout(timeout, deadline)) return false;
+    if (!f->stream || !process::is_current(f->stream->generation)) {
+        raise(Error(ErrorKind::stream, process::before_fork("the work of this Future")));
+        return false;
+    }
+    Waited waited = Waited::interrupted;
+    guarded([&]() -> PyObject* {
+        Blocking blocking(verb, *f->stream, f->position);
+        Ref<Marker> marker(f->marker);  // the Future drops its own when it is published
+        waited = wait_without_gil(deadline, [&](int64_t ns) { return sleep(f, marker.get(), ns); });
+        return nullptr;
+    });
+    if (waited == Waited::timeout)
+        raise_timeout(verb, "work on " + f->stream->describe() + " is not done", deadline - start);
+    return waited == Waited::done;
+}
+
+PyObject* raise_cancelled() {
+    PyObject* module = PyImport_ImportModule("concurrent.futures");
+    PyObject* type = module ? PyObject_GetAttrString(module, "CancelledError") : nullptr;
+    if (type) PyErr_SetNone(type);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return nullptr;
+}
+
+// The exception of a finished Future, a new reference: nullptr if there is none, or if making it failed (an exception
+// is set). What is made here is the same object as long as the program has it; the Future does not keep it, because its
+// traceback may come to hold the Future.
+PyObject* exception_of(Future* f) {
+    if (!f->failure && !f->exception) return nullptr;
+    auto* raised = f->skipped ? nullptr : dynamic_cast<const PythonFailure*>(f->failure);
+    if (raised && !f->exception) {  // from now on as a reference of its own, which the collector sees
+        raised->show();
+        f->exception = own_exception(raised->exception);
+        f->failure = nullptr;
+        raised->release();
+    }
+    if (f->exception) {
+        show_exception(f->exception);
+        return Py_NewRef(f->exception);
+    }
+    PyObject* made = f->made ? PyObject_CallNoArgs(f->made) : Py_NewRef(Py_None);
+    if (made != Py_None) return made;
+    Py_DECREF(made);
+    if (f->skipped) {
+        made = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
+    } else {
+        raise_failure(*f->failure);
+        PyObject *type, *trace;
+        PyErr_Fetch(&type, &made, &trace);
+        PyErr_NormalizeException(&type, &made, &trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+    }
+    PyObject* reference = made ? PyWeakref_NewRef(made, nullptr) : nullptr;
+    if (!reference) {
+        Py_XDECREF(made);
+        return nullptr;
+    }
+    Py_XSETREF(f->made, reference);
+    return made;
+}
+
+PyObject* g_exception(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    PyObject* e = is_over(f) ? exception_of(f) : nullptr;
+    if (e || PyErr_Occurred()) return e;
+    Py_RETURN_NONE;
+}
+
+const char* const timeout_name[] = {"timeout"};
+
+PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    auto* f = (Future*)self;
+    PyObject* timeout = nullptr;
+    if ((nargs || kwnames) && !parse_arguments("Future.result", timeout_name, &timeout, 1, args, nargs, kwnames))
+        return nullptr;
+    if (!block(f, "Future.result()", timeout)) return nullptr;
+    if (state_of(f) == cancelled) return raise_cancelled();
+    if (!future_learnt(f)) return nullptr;
+    if (!f->failure && !f->exception) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
+    if (PyObject* e = exception_of(f)) {
+        PyErr_SetObject((PyObject*)Py_TYPE(e), e);
+        Py_DECREF(e);
+    }
+    return nullptr;
+}
+
+PyObject* m_exception(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    auto* f = (Future*)self;
+    PyObject* timeout = nullptr;
+    if (!parse_arguments("Future.exception", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
+    if (!block(f, "Future.exception()", timeout)) return nullptr;
+    if (state_of(f) == cancelled) return raise_cancelled();
+    return future_learnt(f) ? g_exception(self, nullptr) : nullptr;
+}
+
+PyObject* m_cancel(PyObject* self, PyObject*) {
+    auto* f = (Future*)self;
+    uint32_t w = f->word.load(std::memory_order_acquire);
+    do {
+        if ((w & state_bits) == cancelled) Py_RETURN_TRUE;
+        if ((w & state_bits) != pending) Py_RETURN_FALSE;
+    } while (!f->word.compare_exchange_weak(w, w | cancelled, std::memory_order_acq_rel));
+    if (w & has_sleepers) futex::wake_all(f->word);
+    if (w & (has_condition | has_callbacks)) notifier::post(new DeliverTask((Future*)Py_NewRef(self)));
+    Py_RETURN_TRUE;
+}
+
+PyObject* m_cancelled(PyObject* self, PyObject*) {
+    return PyBool_FromLong(state_of((Future*)self) == cancelled);
+}
+PyObject* m_running(PyObject* self, PyObject*) {
+    return PyBool_FromLong(state_of((Future*)self) == running);
+}
+PyObject* m_done(PyObject* self, PyObject*) {
+    auto* f = (Future*)self;
+    ask_device(f);
+    if (!future_learnt(f)) return nullptr;
+    return PyBool_FromLong(is_over(f));
+}
+
+PyObject* call_at_once(PyObject* self, PyObject* callback) {
+    if (!future_learnt((Future*)self)) return nullptr;
+    ++thread_context.callback_depth;
+    PyObject* r = PyObject_CallOneArg(callback, self);
+    --thread_context.callback_depth;
+    if (!r && !report_callback_error("Future", callback)) return nullptr;
+    Py_XDECREF(r);
+    Py_RETURN_NONE;
+}
+
+PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
+    auto* f = (Future*)self;
+    ask_device(f);
+    if (!PyCallable_Check(callback))
+        return raise(ErrorKind::type, "add_done_callback needs a callable, not %s", Py_TYPE(callback)->tp_name);
+    if (is_over(f)) return call_at_once(self, callback);
+    if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
+    if (PyList_Append(f->callbacks, callback) < 0) return nullptr;
+    const uint32_t before = f->word.fetch_or(has_callbacks, std::memory_order_acq_rel);
+    keep_asking(f);
+    if ((before & state_bits) < cancelled || (before & (has_condition | has_callbacks))) Py_RETURN_NONE;
+    // It ended without the GIL just now and nobody was there to be told.
+    if (PyList_SetSlice(f->callbacks, 0, PyList_GET_SIZE(f->callbacks), nullptr) < 0) return nullptr;
+    return call_at_once(self, callback);
+}
+
+PyObject* m_set(PyObject*, PyObject*) {
+    return raise(ErrorKind::usage,
+                 "a Future of a stream is set by its stream, not from outside; "
+                 "use concurrent.futures.Future for one of your own");
+}
+
+PyObject* g_result(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    return Py_NewRef(is_over(f) && f->result ? f->result : Py_None);
+}
+
+PyObject* g_work_id(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(((Future*)self)->work_id);
+}
+
+PyObject* future_new(PyTypeObject*, PyObject*, PyObject*) {
+    return raise(ErrorKind::usage, "a Future comes from Stream.submit(), it is not made by hand");
+}
+
+int future_traverse(PyObject* self, visitproc visit, void* arg) {
+    auto* f = (Future*)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(f->result);
+    // Exact while the Future alone has the failure; what is not seen yet must survive to be logged.
+    if (is_over(f) && f->failure && f->failure->references() == 1)
+        if (auto* raised = dynamic_cast<const PythonFailure*>(f->failure); raised && raised->seen())
+            Py_VISIT(raised->exception);
+    Py_VISIT(f->exception);
+    Py_VISIT(f->condition);
+    Py_VISIT(f->waiters);
+    Py_VISIT(f->callbacks);
+    return 0;
+}
+
+int future_clear(PyObject* self) {
+    auto* f = (Future*)self;
+    Py_CLEAR(f->result);
+    Py_CLEAR(f->made);
+    if (f->exception) disown_exception(f->exception);
+    Py_CLEAR(f->exception);
+    Py_CLEAR(f->condition);
+    Py_CLEAR(f->waiters);
+    Py_CLEAR(f->callbacks);
+    return 0;
+}
+
+void future_dealloc(PyObject* self) {
+    auto* f = (Future*)self;
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    future_clear(self);
+    if (f->failure) f->failure->release();
+    if (f->marker) f->marker->release();
+    if (f->stream) f->stream->release();
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef methods[] = {
+    {"result", FAST(m_result),
+     "result($self, timeout=None)\n--\n\nThe value of the work; blocks, and raises what the work raised."},
+    {"exception", FAST(m_exception),
+     "exception($self, timeout=None)\n--\n\nThe exception of the work, or None; blocks."},
+    {"cancel", m_cancel, METH_NOARGS,
+     "cancel($self)\n--\n\nSkips the work if it has not started. True if it will not run."},
+    {"cancelled", m_cancelled, METH_NOARGS, "cancelled($self)\n--\n\nTrue if the work was cancelled."},
+    {"running", m_running, METH_NOARGS, "running($self)\n--\n\nTrue while the work runs."},
+    {"done", m_done, METH_NOARGS, "done($self)\n--\n\nTrue once the work is over or was cancelled."},
+    {"add_done_callback", m_add_done_callback, METH_O,
+     "add_done_callback($self, fn)\n--\n\nCalls fn(future) once it is over: on the notifier thread, or at once if it "
+     "is."},
+    {"set_result", (PyCFunction)(void (*)(void))m_set, METH_VARARGS, "set_result($self, result)\n--\n\nRefused."},
+    {"set_exception", (PyCFunction)(void (*)(void))m_set, METH_VARARGS,
+     "set_exception($self, exception)\n--\n\nRefused."},
+    {"_settle", future_settle, METH_NOARGS, "_settle($self)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef getset[] = {
+    {"_state", future_state_name, nullptr, nullptr, nullptr},
+    {"_condition", future_condition, nullptr, nullptr, nullptr},
+    {"_waiters", future_waiters, nullptr, nullptr, nullptr},
+    {"_done_callbacks", future_callbacks, nullptr, nullptr, nullptr},
+    {"_result", g_result, nullptr, nullptr, nullptr},
+    {"_exception", g_exception, nullptr, nullptr, nullptr},
+    {"_watched", future_watched, nullptr, nullptr, nullptr},
+    {"work_id", g_work_id, nullptr, "The id of the work in the hooks.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_new, (void*)future_new},
+    {Py_tp_dealloc, (void*)future_dealloc},
+    {Py_tp_traverse, (void*)future_traverse},
+    {Py_tp_clear, (void*)future_clear},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_doc, (void*)"The native half of eventide.Future."},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"eventide._native.FutureBase", sizeof(Future), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+PyTypeObject* make_future_type() {
+    return (PyTypeObject*)PyType_FromSpec(&spec);
+}
+
+void set_future_loader(PyObject* load) {
+    Py_XSETREF(future_loader, Py_NewRef(load));
+}
+
+// tp_alloc zeroes everything, which is a valid pending Future.
+Future* make_future() {
+    if (!future_class) {
+        PyObject* loaded = future_loader ? PyObject_CallNoArgs(future_loader) : nullptr;
+        if (!loaded) return nullptr;
+        future_class = (PyTypeObject*)loaded;
+    }
+    return (Future*)future_class->tp_alloc(future_class, 0);
+}
+
+void future_bind(Future* f, Stream& stream, uint64_t position, uint64_t work_id) {
+    f->position = position;
+    f->work_id = work_id;
+    if (f->stream) return;
+    stream.retain();
+    f->stream = &stream;
+}
+
+void future_watch(Future* f, Ref<Marker> marker) {
+    if (!is_over(f)) f->marker = marker.detach();
+}
+
+bool future_begin(Future* f) {
+    uint32_t w = f->word.load(std::memory_order_relaxed);
+    do {
+        if ((w & state_bits) != pending) return false;
+    } while (!f->word.compare_exchange_weak(w, w | running, std::memory_order_acq_rel));
+    return true;
+}
+
+void future_set_result(Future* f, PyObject* result) {
+    f->result = result;
+}
+
+void future_set_failure(Future* f, const Failure& failure, bool skipped) {
+    failure.retain();
+    f->failure = &failure;
+    f->skipped = skipped;
+}
+
+bool future_publish(Future* f) {
+    // It has the error of failed work, whose frames may have this Future: a cycle that the collector does not see.
+    // On cpu it has none, and other threads may read that: no store without need.
+    if (f->marker) std::exchange(f->marker, nullptr)->release();
+    if (state_of(f) == cancelled) return false;  // told when it was cancelled
+    if (!end(f, finished)) return false;
+    notifier::post(new DeliverTask(f));
+    return true;
+}
+
+}  // namespace eventide::python

@@ -1,0 +1,337 @@
+// Submitting: Python calls, native calls, copies.
+#include <string>
+#include <vector>
+
+#include "bindings/base/utf8.hpp"
+#include "bindings/hooks/host_access.hpp"
+#include "bindings/types/hot_stream.hpp"
+#include "bindings/types/hot_work.hpp"
+#include "runtime/graph.hpp"
+
+namespace eventide::python {
+namespace {
+
+PyTypeObject* work_class = nullptr;
+PyObject* copy_watcher = nullptr;
+PyObject *s_fn, *s_name, *s_qualname, *s_accesses, *s_copy;
+
+// Blocks while the stream is full. False with an exception set.
+bool wait_for_room(Stream& stream) {
+    Waited waited = Waited::interrupted;
+    const std::string verb =
+        "Stream.submit() to a full stream (max_pending=" + std::to_string(stream.options.max_pending) + ")";
+    guarded([&]() -> PyObject* {
+        Blocking blocking(verb.c_str(), stream, stream.completed() + 1,
+                          "give the stream more room or submit from outside of its work");
+        do {
+            blocking.retarget(stream, stream.completed() + 1);
+            waited = wait_without_gil(now_ns() + slice_ns, [&](int64_t ns) {
+                stream.sleep_for_room(ns);
+                return stream.queued() < stream.options.max_pending || stream.closed();
+            });
+        } while (waited == Waited::timeout);
+        return nullptr;
+    });
+    return waited == Waited::done;
+}
+
+// Queues the work, or disposes of it. Returns its position; 0 with an exception set.
+uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* told = nullptr) {
+    for (;;) {
+        uint64_t position = 0;
+        guarded([&]() -> PyObject* {
+            stream.check_usable();
+            Ref<Marker> behind;
+            position = stream.try_submit(*work, &behind, told);
+            if (behind) future_watch(future, std::move(behind));
+            return nullptr;
+        });
+        if (position) return position;
+        if (PyErr_Occurred() || !wait_for_room(stream)) {
+            work->dispose();
+            return 0;
+        }
+    }
+}
+
+struct Submission {
+    std::string name;
+    std::vector<Access> reads;
+    std::vector<Access> writes;
+    bool known = false;
+};
+
+// Resolves what declared work reads and writes. An error is logged, not raised: listening must not break the program.
+void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    std::vector<PyObject*> full{work};
+    full.insert(full.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    PyObject* both = PyObject_VectorcallMethod(s_accesses, full.data(), size_t(nargs + 1), kwnames);
+    if (!both) {
+        report_unknown_accesses(work);
+        return;
+    }
+    if (both != Py_None) {
+        s.reads = read_accesses(PyTuple_GET_ITEM(both, 0));
+        s.writes = read_accesses(PyTuple_GET_ITEM(both, 1));
+        s.known = true;
+    }
+    Py_DECREF(both);
+}
+
+// When the work is being submitted, if anybody will ask: the worker may run it before the hook fires.
+int64_t submission_time() {
+    return hub::listening(Hook::work_submission) ? now_ns() : 0;
+}
+
+// False if a listener raised KeyboardInterrupt or SystemExit.
+bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+    HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
+    r.stream = stream.id;
+    r.work = work;
+    r.name = s.name;
+    r.accesses_known = s.known;
+    r.reads = s.reads.data();
+    r.writes = s.writes.data();
+    r.read_count = uint32_t(s.reads.size());
+    r.write_count = uint32_t(s.writes.size());
+    hub::fire(r);
+    return !PyErr_Occurred();
+}
+
+// Tells the hook about a Python call: after the act, on immediate devices between fn and the marker that ends it.
+class TellSubmission final : public Submitted {
+  public:
+    TellSubmission(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
+                   PyObject* kwnames)
+        : stream_(stream), work_(work), given_(given), args_(args), nargs_(nargs), kwnames_(kwnames) {}
+
+    void now() override {
+        told_ = true;
+        if (!hub::listening(Hook::work_submission)) return;
+        Submission s{name_of_callable(given_), {}, {}, false};
+        if (Py_TYPE(given_) == work_class) {
+            const MemoryAsOf submission(time_);
+            add_accesses(s, given_, args_, nargs_, kwnames_);
+        }
+        if (tell_submission(stream_, work_, time_, s)) return;
+        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+    }
+    // False with what a listener raised.
+    bool finish() {
+        if (!told_) now();
+        if (kind_) PyErr_Restore(kind_, value_, trace_);
+        return !PyErr_Occurred();
+    }
+
+  private:
+    Stream& stream_;
+    const uint64_t work_;
+    const int64_t time_ = submission_time();
+    PyObject* const given_;
+    PyObject* const* const args_;
+    const Py_ssize_t nargs_;
+    PyObject* const kwnames_;
+    PyObject *kind_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+    bool told_ = false;
+};
+
+// Ctrl-C inside work that runs inside submit is the caller's too: raises it.
+bool was_interrupted(const Future* future) {
+    if (future->skipped) return false;  // the error is that of earlier work, which its caller had
+    auto* failure = dynamic_cast<const PythonFailure*>(future->failure);
+    if (!failure || !PyErr_GivenExceptionMatches(failure->exception, PyExc_KeyboardInterrupt)) return false;
+    raise_failure(*failure);
+    return true;
+}
+
+// Queues native work for a new Future and tells the hook.
+template <class Make>
+PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Make make) {
+    if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
+    Future* future = make_future();
+    if (!future) return nullptr;
+    NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
+    const uint64_t id = work->id = Work::next_id();
+    future_bind(future, stream, 0, id);
+    const int64_t time = submission_time();
+    const uint64_t position = queue(stream, work, future);
+    if (position) future_bind(future, stream, position, id);
+    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
+    return (PyObject*)future;
+}
+
+}  // namespace
+
+std::string name_of_callable(PyObject* function) {
+    PyObject* name = nullptr;
+    if (Py_TYPE(function) == work_class) name = PyObject_GetAttr(function, s_name);
+    if (!name) {
+        PyErr_Clear();
+        name = PyObject_GetAttr(function, s_qualname);
+    }
+    PyErr_Clear();
+    std::string out = name && PyUnicode_Check(name) ? utf8(name) : Py_TYPE(function)->tp_name;
+    Py_XDECREF(name);
+    return out;
+}
+
+void set_work_class(PyObject* type) {
+    Py_XSETREF(work_class, (PyTypeObject*)Py_NewRef(type));
+    s_fn = PyUnicode_InternFromString("fn");
+    s_name = PyUnicode_InternFromString("name");
+    s_qualname = PyUnicode_InternFromString("__qualname__");
+    s_accesses = PyUnicode_InternFromString("_accesses");
+    s_copy = PyUnicode_InternFromString("_copy_by_device");
+}
+
+PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    Stream* stream = usable_core(self);
+    if (!stream) return nullptr;
+    if (nargs < 1) return raise(ErrorKind::type, "submit() needs a callable as its first argument");
+    PyObject* given = args[0];
+    PyObject* function = Py_TYPE(given) == work_class ? PyObject_GetAttr(given, s_fn) : Py_NewRef(given);
+    if (!function) return nullptr;
+    if (!PyCallable_Check(function)) {
+        Py_DECREF(function);
+        return raise(ErrorKind::type, "submit() needs a callable as its first argument, not %s",
+                     Py_TYPE(given)->tp_name);
+    }
+    Future* future = make_future();
+    PythonWork* work = future ? PythonWork::make(function, given, args + 1, nargs - 1, kwnames, future) : nullptr;
+    Py_DECREF(function);
+    if (!work) {
+        Py_XDECREF((PyObject*)future);
+        return nullptr;
+    }
+    const uint64_t id = work->id = Work::next_id();
+    future_bind(future, *stream, 0, id);
+    TellSubmission told(*stream, id, given, args + 1, nargs - 1, kwnames);
+    const uint64_t position = queue(*stream, work, future, stream->immediate() ? &told : nullptr);
+    if (!position) {
+        Py_DECREF((PyObject*)future);
+        return nullptr;
+    }
+    future->position = position;
+    if (!told.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
+    return (PyObject*)future;
+}
+
+// The address in a ctypes function pointer; nullptr if it is something else. No exception is set.
+void* function_address(PyObject* function) {
+    static PyTypeObject* pointer_type = nullptr;
+    if (!pointer_type) {
+        PyObject* module = PyImport_ImportModule("eventide.runtime._native_call");
+        pointer_type = module ? (PyTypeObject*)PyObject_GetAttrString(module, "FunctionPointer") : nullptr;
+        Py_XDECREF(module);
+    }
+    Py_buffer view;
+    if (!pointer_type || !PyObject_TypeCheck(function, pointer_type) ||
+        PyObject_GetBuffer(function, &view, PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    void* address = view.len == sizeof(void*) ? *static_cast<void**>(view.buf) : nullptr;
+    PyBuffer_Release(&view);
+    return address;
+}
+
+// _submit_call(function: int, argument: int, keep: object, name: str, declared: Work | None)
+PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+    Stream* stream = usable_core(self);
+    if (!stream) return nullptr;
+    if (nargs != 5) return raise(ErrorKind::type, "_submit_call() takes 5 arguments, %zd were given", nargs);
+    void* function = PyLong_AsVoidPtr(args[0]);
+    if (PyErr_Occurred()) return nullptr;
+    void* argument = PyLong_AsVoidPtr(args[1]);
+    if (PyErr_Occurred()) return nullptr;
+    Submission s;
+    if (hub::listening(Hook::work_submission)) {
+        s.name = utf8(args[3]);
+        if (args[4] != Py_None) add_accesses(s, args[4], nullptr, 0, nullptr);
+    }
+    return submit_native(*stream, args[2], s, [&](Future* f, PyObject* keep) -> NativeWork* {
+        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+    });
+}
+
+// submit_native of a function pointer with no argument or an address, and nothing declared; all else goes to Python.
+PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    void* function = !kwnames && nargs && nargs <= 2 ? function_address(args[0]) : nullptr;
+    PyObject* given = nargs == 2 ? args[1] : Py_None;
+    if (!function || (given != Py_None && !PyLong_Check(given)) || hub::listening(Hook::work_submission)) {
+        PyObject* module = PyImport_ImportModule("eventide.runtime._native_call");
+        PyObject* submit = module ? PyObject_GetAttrString(module, "submit_native") : nullptr;
+        Py_XDECREF(module);
+        if (!submit) return nullptr;
+        std::vector<PyObject*> full{self};
+        full.insert(full.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+        PyObject* r = PyObject_Vectorcall(submit, full.data(), size_t(nargs + 1), kwnames);
+        Py_DECREF(submit);
+        return r;
+    }
+    Stream* stream = usable_core(self);
+    void* argument = stream && given != Py_None ? PyLong_AsVoidPtr(given) : nullptr;
+    if (PyErr_Occurred()) return nullptr;
+    return submit_native(*stream, args[0], {}, [&](Future* f, PyObject* keep) -> NativeWork* {
+        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+    });
+}
+
+// Tells who watches the memory of the host which objects a copy is between. Errors of it are logged.
+void watch_ends(PyObject* const* ends) {
+    for (int i = 0; i < 2 && copy_watcher; ++i) {
+        PyObject* r = PyObject_CallOneArg(copy_watcher, ends[i]);
+        if (!r) PyErr_WriteUnraisable(copy_watcher);
+        Py_XDECREF(r);
+    }
+}
+
+void set_copy_watcher(PyObject* watcher) {
+    Py_XSETREF(copy_watcher, watcher == Py_None ? nullptr : Py_NewRef(watcher));
+}
+
+PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    static const char* const names[] = {"dst", "src"};
+    Stream* stream = usable_core(self);
+    PyObject* ends[2] = {};
+    if (!stream || !parse_arguments("copy", names, ends, 2, args, nargs, kwnames)) return nullptr;
+    if (!ends[0] || !ends[1]) return raise(ErrorKind::type, "copy() needs dst and src");
+    if (stream->immediate()) return PyObject_CallMethodObjArgs(self, s_copy, ends[0], ends[1], nullptr);
+    PyObject* views = PyTuple_New(2);  // keeps both exported until the copy is over
+    if (!views) return nullptr;
+    for (int i = 0; i < 2; ++i) {
+        PyObject* view = PyMemoryView_FromObject(ends[i]);
+        if (!view && PyErr_ExceptionMatches(PyExc_TypeError))
+            raise(ErrorKind::type, "copy() needs a Buffer or an array of the host as %s, not %s", names[i],
+                  Py_TYPE(ends[i])->tp_name);
+        if (view && !PyBuffer_IsContiguous(PyMemoryView_GET_BUFFER(view), 'C')) {
+            Py_CLEAR(view);
+            raise(ErrorKind::value, "copy() needs C-contiguous memory, but %s is strided; copy a contiguous part of it",
+                  names[i]);
+        }
+        if (!view) {
+            Py_DECREF(views);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(views, i, view);
+    }
+    Py_buffer* to = PyMemoryView_GET_BUFFER(PyTuple_GET_ITEM(views, 0));
+    Py_buffer* from = PyMemoryView_GET_BUFFER(PyTuple_GET_ITEM(views, 1));
+    PyObject* out = nullptr;
+    if (to->readonly) {
+        raise(ErrorKind::value, "copy() cannot write to dst: this %s is read-only", Py_TYPE(ends[0])->tp_name);
+    } else if (to->len != from->len) {
+        raise(ErrorKind::value, "copy() needs equal sizes: dst has %zd bytes, src has %zd", to->len, from->len);
+    } else {
+        if (copy_watcher && hub::listening(Hook::work_submission)) watch_ends(ends);
+        const uint64_t bytes = uint64_t(to->len);
+        const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
+        out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {
+            return new CopyWork(to->buf, from->buf, size_t(bytes), f, keep);
+        });
+    }
+    Py_DECREF(views);
+    return out;
+}
+
+}  // namespace eventide::python

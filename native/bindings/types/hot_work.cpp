@@ -1,0 +1,119 @@
+#include "bindings/types/hot_work.hpp"
+
+#include <cxxabi.h>
+
+#include <cstring>
+#include <utility>
+
+namespace eventide::python {
+
+PythonWork* PythonWork::make(PyObject* function, PyObject* keep, PyObject* const* args, Py_ssize_t nargs,
+                             PyObject* kwnames, Future* future) {
+    const Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    void* memory = PyMem_Malloc(sizeof(PythonWork) + size_t(total) * sizeof(PyObject*));
+    if (!memory) {
+        PyErr_NoMemory();
+        return nullptr;
+    }
+    auto* w = new (memory) PythonWork;
+    w->function_ = Py_NewRef(function);
+    w->keep_ = Py_NewRef(keep);
+    w->future_ = (Future*)Py_NewRef((PyObject*)future);
+    w->kwnames_ = Py_XNewRef(kwnames);
+    w->positional_ = nargs;
+    w->total_ = total;
+    w->arguments_[0] = nullptr;
+    for (Py_ssize_t i = 0; i < total; ++i) w->arguments_[i + 1] = Py_NewRef(args[i]);
+    return w;
+}
+
+std::string PythonWork::name() const {
+    return name_of_callable(keep_);
+}
+
+double PythonWork::duration() const {
+    PyObject* seconds = PyObject_GetAttrString(keep_, "duration");
+    const bool number = seconds && (PyFloat_Check(seconds) || PyLong_Check(seconds));
+    const double value = number ? PyFloat_AsDouble(seconds) : -1;
+    Py_XDECREF(seconds);
+    PyErr_Clear();
+    return value;
+}
+
+Ref<Failure> PythonWork::run() {
+    PyObject* r =
+        PyObject_Vectorcall(function_, arguments_ + 1, size_t(positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames_);
+    if (r) {
+        future_set_result(future_, r);
+        return {};
+    }
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace) PyException_SetTraceback(value, trace);
+    Ref<Failure> failure(new PythonFailure(value));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    future_set_failure(future_, *failure, false);
+    return failure;
+}
+
+void PythonWork::publish() {
+    if (future_publish(future_)) future_ = nullptr;
+}
+
+void PythonWork::dispose() {
+    PyObject* function = function_;
+    PyObject* kwnames = kwnames_;
+    Future* future = future_;
+    PyObject* keep = keep_;
+    Py_DECREF(function);
+    Py_DECREF(keep);
+    for (Py_ssize_t i = 0; i < total_; ++i) Py_DECREF(arguments_[i + 1]);
+    Py_XDECREF(kwnames);
+    Py_XDECREF((PyObject*)future);
+    this->~PythonWork();
+    PyMem_Free(this);
+}
+
+Ref<Failure> NativeWork::run() {
+    std::string message;
+    try {
+        act();
+        return {};
+    } catch (const std::exception& e) {
+        message = e.what();
+    } catch (abi::__forced_unwind&) {
+        throw;  // the thread ends here: the function called into Python while the interpreter went down
+    } catch (...) {
+        message = "an exception that is not a std::exception";
+    }
+    Ref<Failure> failure(new Failure("native work threw " + message));
+    future_set_failure(future_, *failure, false);
+    return failure;
+}
+
+void NativeWork::publish() {
+    if (future_publish(future_)) future_ = nullptr;
+}
+
+void NativeWork::drop() {
+    Future* future = future_;
+    PyObject* keep = keep_;
+    delete this;
+    Py_XDECREF((PyObject*)future);
+    Py_XDECREF(keep);
+}
+
+void CopyWork::act() {
+    std::memmove(to_, from_, bytes_);
+}
+
+// Its views are handed on first: who sees it done, and drops what is due, finds no array exported any more.
+void CopyWork::publish() {
+    drop_later(std::exchange(keep_, nullptr));
+    NativeWork::publish();
+}
+
+}  // namespace eventide::python

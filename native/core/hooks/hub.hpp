@@ -1,0 +1,139 @@
+// The hooks: places in the runtime that tell listeners what happened.
+//
+//   if (hub::listening(Hook::event_record)) hub::fire(record);
+//
+// Nobody listening costs one relaxed load and one predicted branch. Listeners are registered by address and must live
+// for ever (or tolerate a late call): firing takes no lock and counts no reference. A listener that talks to Python,
+// the recorder and the sanitizer are each one such object, switched on and off.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/device_id.hpp"
+
+namespace eventide {
+
+// The seed's ten, then ours. The order is part of nothing stored; names come from hub::name. What each carries, besides
+// time, thread and stack:
+//   stream_creation      group "default" or "behind": on a device whose default stream blocks, that stream or another
+//   memory_deallocation  handle, bytes; name "dropped": the last reference went, so no work that had one is still to
+//   run memory_use      handle, bytes, stream: Buffer.record_stream host_access     reads, writes: by the host thread
+//   itself, or, with work and stream, by that work while it runs; host_signal     handle: a token; what this thread did
+//   is handed over with it host_wait       handle: the token; or, without one, what this thread has learnt to be over:
+//   event, version and stream
+//                   (query, notify), work and stream (a Future), or the stream as it is now (Stream.query)
+// Synchronizations come twice, before and after (`end`), with one handle for both: what is waited for is what was there
+// at the first; when it gave up, the end has the name "gave up" and its outcome is cancelled. A coroutine's two may
+// have anything in between.
+enum class Hook : uint8_t {
+    event_creation,
+    event_deletion,
+    event_record,
+    event_wait,
+    memory_allocation,
+    memory_deallocation,
+    stream_creation,
+    device_synchronization,
+    stream_synchronization,
+    event_synchronization,
+    stream_deletion,
+    work_submission,
+    work_completion,
+    collective_launch,
+    memory_use,
+    host_access,
+    host_signal,
+    host_wait,
+};
+inline constexpr int hook_count = 18;
+
+// Memory that is touched: `bytes` from `address` on or, of a strided view, the first `run` bytes of every `stride` of
+// them (stride 0: all). possible: an upper bound, because the view is none of these.
+struct Access {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t run = 0;
+    uint64_t stride = 0;
+    bool possible = false;
+    bool operator==(const Access&) const = default;
+};
+
+enum class Outcome : uint8_t { none, ok, failed, skipped, cancelled };
+
+// What every hook carries. Fields that do not apply are zero. Pointers are valid during the call only.
+struct HookRecord {
+    Hook hook;
+    bool end = false;                 // synchronizations: false before blocking, true after
+    bool accesses_known = false;      // reads and writes are all that is touched, none included; false: nobody knows
+    Outcome outcome = Outcome::none;  // of work; of the end of a synchronization: cancelled if it gave up waiting
+    DeviceId device;
+    mutable int64_t time_ns = 0;  // 0 until somebody wants to know: stamp()
+    mutable uint64_t thread = 0;
+    uint64_t stream = 0;
+    uint64_t event = 0;
+    uint64_t version = 0;
+    uint64_t work = 0;
+    uint64_t handle = 0;
+    uint64_t bytes = 0;
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int64_t waited_ns = 0;
+    int64_t cpu_ns = 0;  // of work: CPU time of the thread that ran it; 0 unless hub::cpu_time_wanted
+    std::string_view name;
+    std::string_view group;
+    const Access* reads = nullptr;
+    const Access* writes = nullptr;
+    uint32_t read_count = 0;
+    uint32_t write_count = 0;
+
+    // Fills in the time and the thread, the first time. For listeners that look at them.
+    void stamp() const noexcept;
+};
+
+namespace hub {
+
+// Of an event in a record that somebody made by hand: whatever was recorded last.
+inline constexpr uint64_t newest_version = ~uint64_t{0};
+
+class Listener {
+  public:
+    virtual void heard(const HookRecord& record) = 0;
+
+  protected:
+    ~Listener() = default;
+};
+
+inline constexpr int max_listeners = 4;  // per hook: the Python bridge, the recorder, the sanitizer, one to spare
+
+// Bit h is set while hook h has a listener.
+inline constinit std::atomic<uint32_t> listening_mask{0};
+
+// Somebody wants HookRecord::cpu_ns: two system calls a work item.
+inline constinit std::atomic<bool> cpu_time_wanted{false};
+
+inline bool listening(Hook h) noexcept {
+    return listening_mask.load(std::memory_order_relaxed) & (1u << unsigned(h));
+}
+
+// Calls every listener of record.hook.
+void fire(const HookRecord& record);
+// The same without one of them.
+void fire_except(const HookRecord& record, const Listener* listener);
+
+// Adding twice or removing what is not there does nothing. Throws Error when all places are taken.
+void add(Hook h, Listener& listener);
+void remove(Hook h, Listener& listener) noexcept;
+// Whether anyone but `listener` hears this hook.
+bool others_listening(Hook h, const Listener& listener) noexcept;
+
+std::string_view name(Hook h) noexcept;
+uint64_t this_thread_id() noexcept;
+void after_fork_in_child();
+// A number that was never given before: pairs the two ends of a synchronization, of a hand-over.
+uint64_t next_token() noexcept;
+
+}  // namespace hub
+}  // namespace eventide

@@ -1,0 +1,132 @@
+#include "profiler/profiler.hpp"
+
+#include <atomic>
+#include <string>
+
+#include "base/clock.hpp"
+#define EVENTIDE_DISABLE  // the types alone: we have no slot of our own
+#include "encoding/json.hpp"
+#include "eventide/profiler.h"
+#include "profiler/torch_device.hpp"
+#include "recorder/things.hpp"
+
+namespace eventide::profiler {
+namespace {
+
+std::atomic<uint64_t> refusals{0};
+constexpr int64_t farthest_us = int64_t(9'000'000'000'000'000);  // in nanoseconds it would not be a number any more
+
+std::string_view text(const char* given) noexcept {
+    return given ? std::string_view(given) : std::string_view();
+}
+
+std::string track_of(std::string_view backend) {
+    return json::Object().text("kind", "other").text("name", backend).done();
+}
+
+// Nothing may get out of these into a backend, not even a lack of memory.
+template <class F>
+void safely(F f) noexcept {
+    try {
+        f();
+    } catch (...) {
+        refusals.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void c_span(const char* name, int64_t start_ns, int64_t end_ns) {
+    safely([&] { recorder::record_span("", text(name), "span", start_ns, end_ns); });
+}
+
+void c_backend_event(int64_t start_us, int64_t end_us, int64_t handle, const char* name, const char* backend) {
+    safely([&] {
+        if (!backend_event(start_us, end_us, handle, text(name), text(backend)))
+            refusals.fetch_add(1, std::memory_order_relaxed);
+    });
+}
+
+void c_memory_event(const void* ptr, int64_t size, uint64_t allocated, uint64_t reserved, const char* device) {
+    safely([&] { backend_memory_event(uint64_t(uintptr_t(ptr)), size, allocated, reserved, text(device)); });
+}
+
+void c_clock(const char* backend, int64_t before_us, int64_t backend_us, int64_t after_us) {
+    safely([&] { backend_clock(text(backend), before_us, backend_us, after_us); });
+}
+
+int64_t c_now_ns() {
+    return now_ns();
+}
+
+}  // namespace
+}  // namespace eventide::profiler
+
+// The table is found by this name; see exports.map. Not const here: `on` changes.
+extern "C" {
+__attribute__((visibility("default"), used)) eventide_profiler eventide_profiler_table_1 = {
+    EVENTIDE_PROFILER_VERSION,
+    sizeof(eventide_profiler),
+    0,
+    0,
+    eventide::profiler::c_now_ns,
+    eventide::profiler::c_span,
+    eventide::profiler::c_backend_event,
+    eventide::profiler::c_memory_event,
+    eventide::profiler::c_clock,
+};
+}
+
+namespace eventide::profiler {
+
+void ask(uint32_t what) noexcept {
+    __atomic_store_n(&eventide_profiler_table_1.on, what, __ATOMIC_RELEASE);
+}
+
+bool backend_event(int64_t start_us, int64_t end_us, int64_t debug_handle, std::string_view name,
+                   std::string_view backend) {
+    if (end_us < start_us || start_us < -farthest_us || end_us > farthest_us) return false;
+    json::Object arguments;
+    arguments.add("debug_handle", std::to_string(debug_handle));
+    if (__atomic_load_n(&eventide_profiler_table_1.on, __ATOMIC_RELAXED) & foreign_clocks) {
+        arguments.add("raw_start", std::to_string(start_us * 1000)).add("raw_end", std::to_string(end_us * 1000));
+        recorder::record_instant(track_of(backend), name, "backend", arguments.done());
+    } else {
+        arguments.add("reported", std::to_string(now_ns()));
+        recorder::record_span(track_of(backend), name, "backend", start_us * 1000, end_us * 1000, arguments.done());
+    }
+    return true;
+}
+
+void backend_memory_event(uint64_t address, int64_t alloc_size, uint64_t total_allocated, uint64_t total_reserved,
+                          std::string_view device) {
+    const std::string name = "memory " + std::string(device);
+    const std::string track = json::Object().text("kind", "counter").text("name", name).text("device", device).done();
+    const auto [type, index] = torch_device(device);
+    const int64_t now = now_ns();
+    recorder::record_counter(track, "allocated bytes", double(total_allocated), now);
+    recorder::record_counter(track, "reserved bytes", double(total_reserved), now);
+    const std::string arguments = json::Object()
+                                      .add("Addr", address)
+                                      .add("Bytes", std::to_string(alloc_size))
+                                      .add("Total Allocated", total_allocated)
+                                      .add("Total Reserved", total_reserved)
+                                      .text("Device", device)
+                                      .add("Device Type", std::to_string(type))
+                                      .add("Device Id", std::to_string(index))
+                                      .done();
+    recorder::record_instant("", "[memory]", "backend", arguments, 0, now);
+}
+
+void backend_clock(std::string_view backend, int64_t before_us, int64_t backend_us, int64_t after_us) {
+    const std::string arguments = json::Object()
+                                      .add("before", std::to_string(before_us))
+                                      .add("backend", std::to_string(backend_us))
+                                      .add("after", std::to_string(after_us))
+                                      .done();
+    recorder::record_instant(track_of(backend), "clock", "backend", arguments);
+}
+
+uint64_t refused() noexcept {
+    return refusals.load(std::memory_order_relaxed);
+}
+
+}  // namespace eventide::profiler

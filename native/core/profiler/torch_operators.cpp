@@ -1,0 +1,199 @@
+#include "profiler/torch_operators.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "profiler/torch_gradients.hpp"
+#include "recorder/recorder.hpp"
+#include "recorder/things.hpp"
+
+namespace eventide::torch {
+namespace {
+
+using recorder::Put;
+
+// What torch hands back with the end of an operator, and deletes: ObserverContext of its headers.
+struct Begun {
+    virtual ~Begun() = default;
+    int64_t start = 0;
+    uint32_t generation = 0;
+    uint32_t track = 0;
+    int exceptions = 0;  // that were under way
+};
+
+// RecordFunctionCallback of its headers. Behind the probability stand one flag a scope and three for what else is
+// wanted: with 6 to 13 scopes this is its size, and what is left out is a flag that is not set.
+struct Callback {
+    std::unique_ptr<Begun> (*start)(const void* function);
+    void (*end)(const void* function, Begun* begun);
+    double probability;
+    bool flags[16];
+};
+static_assert(sizeof(Callback) == 40);
+
+struct Functions {
+    uint64_t (*add)(Callback);
+    void (*remove)(uint64_t);
+    const char* (*name)(const void* function);
+    uint64_t (*this_thread)();
+};
+
+std::mutex change;  // guards the next two
+std::vector<uint64_t> handles;
+void* library = nullptr;  // stays loaded
+Functions functions;      // written before the first callback
+std::atomic<uint64_t> told{0};
+
+std::atomic<int> tellers{0};  // of muted threads
+thread_local constinit int muted = 0;
+constexpr int gradient_look = 2;
+thread_local constinit bool probing = false;  // what this thread runs is not the program's
+thread_local constinit int looked_at = -1;    // which of `seen` this thread's next operator (2: gradient) goes to
+std::array<Words, 3> seen;
+Gradients gradients;
+
+constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see payloads.hpp
+
+enum class Sort { operators, gradients, annotations };
+
+std::string_view category(Sort sort, std::string_view name) {
+    if (name.ends_with(" (dynamo_timed)")) return "compile";
+    return sort == Sort::annotations ? "annotation" : "op";
+}
+
+template <Sort sort>
+std::unique_ptr<Begun> starts(const void* function) {
+    if (__builtin_expect(probing, false)) {
+        if (looked_at >= 0 && (looked_at == gradient_look) == (sort == Sort::gradients))
+            std::memcpy(&seen[size_t(std::exchange(looked_at, -1))], function, sizeof(Words));
+        return nullptr;
+    }
+    if (operators_muted()) return nullptr;
+    const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
+    Put put(generation, recorder::Nameless());  // torch has let go of the GIL
+    if (!put) return nullptr;
+    auto begun = std::make_unique<Begun>();
+    begun->generation = generation;
+    begun->track = put.lane().track;
+    begun->exceptions = std::uncaught_exceptions();
+    begun->start = now_ns();
+    const Gradients::Place place{begun->start, begun->track, generation};
+    if constexpr (sort == Sort::operators) gradients.forward(function, functions.this_thread, place);
+    if constexpr (sort == Sort::gradients) gradients.backward(function, put, place);
+    return begun;
+}
+
+template <Sort sort>
+void ends(const void* function, Begun* begun) {
+    if (!begun) return;
+    const int64_t end = now_ns();
+    Put put(begun->generation, recorder::Nameless());
+    if (!put) return;
+    const char* given = functions.name(function);
+    const std::string_view name = given ? given : "";
+    uint8_t bytes[4 * longest_varint];
+    ByteWriter out(bytes, sizeof bytes);
+    out.varint(begun->track == put.lane().track ? 0 : begun->track);  // some end on another thread
+    out.varint(put.name(category(sort, name)));
+    out.varint(0);  // no stack
+    if (std::uncaught_exceptions() > begun->exceptions) {
+        out.varint(outcome_bit);
+        out.varint(put.name("failed"));
+    } else {
+        out.varint(0);
+    }
+    if (put.with_payload(recorder::Kind::span, put.name(name), uint64_t(begun->start), uint64_t(end), out.data(),
+                         out.size()))
+        told.fetch_add(1, std::memory_order_relaxed);
+}
+
+template <class F>
+void find(F& function, const char* symbol) {
+    function = reinterpret_cast<F>(dlsym(library, symbol));
+    if (!function) throw Error(ErrorKind::device, std::string("libtorch_cpu.so has no ") + symbol);
+}
+
+void find_functions() {
+    if (library) return;
+    library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) throw Error(ErrorKind::device, "libtorch_cpu.so is not loaded");
+    try {
+        find(functions.add, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+        find(functions.remove, "_ZN2at14removeCallbackEm");
+        find(functions.name, "_ZNK2at14RecordFunction4nameEv");
+        find(functions.this_thread, "_ZN2at14RecordFunction15currentThreadIdEv");
+    } catch (...) {
+        library = nullptr;
+        throw;
+    }
+}
+
+template <Sort sort>
+void add_locked(uint32_t scopes) {
+    if (!scopes) return;
+    Callback callback{starts<sort>, ends<sort>, 1.0, {}};
+    for (size_t scope = 0; scope < 13; ++scope) callback.flags[scope] = scopes >> scope & 1;
+    handles.push_back(functions.add(callback));
+}
+
+}  // namespace
+
+void hear_operators(const Scopes& scopes) {
+    std::lock_guard lock(change);
+    if (!handles.empty()) return;
+    if ((scopes.operators | scopes.gradients | scopes.annotations) >> 13)
+        throw Error(ErrorKind::device, "this torch has more scopes than are known");
+    find_functions();
+    add_locked<Sort::operators>(scopes.operators);
+    add_locked<Sort::gradients>(scopes.gradients);
+    add_locked<Sort::annotations>(scopes.annotations);
+}
+
+void leave_operators() noexcept {
+    std::lock_guard lock(change);
+    for (const uint64_t handle : handles) functions.remove(handle);
+    handles.clear();
+}
+
+void tell_muted_operators(bool on) noexcept {
+    tellers.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+}
+
+void mute_operators(bool on) noexcept {
+    muted += on ? 1 : -1;
+}
+
+bool operators_muted() noexcept {
+    return muted > 0 && tellers.load(std::memory_order_relaxed) > 0;
+}
+
+uint64_t operators_heard() noexcept {
+    return told.load(std::memory_order_relaxed);
+}
+
+void look_at_operator(int which) noexcept {
+    looked_at = which;
+    probing = true;
+}
+
+bool operator_looked_at() noexcept {
+    probing = false;
+    return std::exchange(looked_at, -1) < 0;
+}
+
+bool learn_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept {
+    return gradients.learn(seen, {first, second, gradient}, functions.this_thread ? functions.this_thread() : 0);
+}
+
+}  // namespace eventide::torch

@@ -1,0 +1,40 @@
+// The mapped file that a recording lives in until it is drained.
+#pragma once
+
+#include <string>
+
+#include "tracefile/record.hpp"
+
+namespace eventide::recorder {
+
+class Buffer {
+  public:
+    // Makes and fills in a file of that size, all of it allocated: a store never meets a full disk. In shared memory,
+    // or where that has no room (or `durable`), beside the trace. Throws Error (device) when there is no room anywhere.
+    // The file is locked as long as this object is there: without a lock, its process is dead.
+    static Buffer make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]);
+    Buffer() = default;
+    Buffer(Buffer&& other) noexcept;
+    Buffer& operator=(Buffer&& other) noexcept;
+    ~Buffer();
+
+    BufferHeader& header() const noexcept { return *reinterpret_cast<BufferHeader*>(data_); }
+    LaneRecord& lane(uint32_t i) const noexcept {
+        return reinterpret_cast<LaneRecord*>(data_ + header().lanes_offset)[i];
+    }
+    char* names() const noexcept { return data_ + header().names_offset; }
+    Chunk& chunk(uint32_t i) const noexcept { return reinterpret_cast<Chunk*>(data_ + header().chunks_offset)[i]; }
+    const std::string& path() const noexcept { return path_; }
+    // No file any more; the memory stays.
+    void unlink() noexcept;
+
+  private:
+    char* data_ = nullptr;
+    uint64_t bytes_ = 0;
+    int fd_ = -1;  // holds the lock
+    std::string path_;
+};
+
+inline constexpr uint64_t smallest_buffer = 1 << 20;
+
+}  // namespace eventide::recorder

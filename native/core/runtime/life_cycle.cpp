@@ -1,0 +1,55 @@
+#include "runtime/life_cycle.hpp"
+
+#include "base/clock.hpp"
+#include "base/context.hpp"
+#include "base/futex.hpp"
+#include "base/process.hpp"
+#include "base/spin.hpp"
+#include "base/stacks.hpp"
+#include "hooks/foreign.hpp"
+#include "runtime/device.hpp"
+#include "runtime/graph.hpp"
+#include "runtime/notifier.hpp"
+#include "runtime/poller.hpp"
+#include "runtime/streams.hpp"
+
+namespace eventide::process {
+
+void after_fork_in_child() {
+    generation.fetch_add(1, std::memory_order_relaxed);
+    notifier::after_fork_in_child();
+    streams::after_fork_in_child();
+    poller::after_fork_in_child();
+    Graph::after_fork_in_child();
+    hub::after_fork_in_child();
+    stacks::after_fork_in_child();
+    foreign::after_fork_in_child();
+    devices::after_fork_in_child();
+    Spin::after_fork_in_child();
+    thread_context = {};
+}
+
+uint64_t shut_down(int64_t timeout_ns) {
+    const int64_t deadline = now_ns() + timeout_ns;
+    uint64_t left = 0;
+    for (const Ref<Stream>& stream : streams::all()) {
+        Ref<Marker> marker;
+        try {
+            marker = stream->mark_end();
+        } catch (const Error&) {
+            left += stream->unfinished();  // its device makes no markers any more: there is nothing to wait for
+        }
+        while (marker && marker->pending()) {
+            const int64_t ns = deadline - now_ns();
+            if (ns <= 0) break;
+            marker->sleep(ns);
+        }
+        if (marker && marker->pending()) left += stream->unfinished();
+        if (stream->poisoned()) stream->drained();  // the last chance to tell about an error that nobody saw
+    }
+    notifier::drain(deadline - now_ns());
+    abandoned.store(true, std::memory_order_seq_cst);
+    return left;
+}
+
+}  // namespace eventide::process

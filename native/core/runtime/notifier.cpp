@@ -1,0 +1,165 @@
+#include "runtime/notifier.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/context.hpp"
+#include "base/error.hpp"
+#include "base/futex.hpp"
+#include "base/host_lock.hpp"
+#include "base/mutex.hpp"
+#include "base/process.hpp"
+#include "base/thread.hpp"
+
+namespace eventide::notifier {
+namespace {
+
+struct State {
+    Mutex m;  // guards first, last
+    Task* first = nullptr;
+    Task* last = nullptr;
+    std::atomic<bool> started{false};   // written under m
+    std::atomic<uint32_t> posted{0};    // futex word of the thread: one up per post
+    std::atomic<uint32_t> finished{0};  // futex word of drain(): one up per task
+    std::atomic<bool> sleeping{false};
+    std::atomic<int64_t> sweep_at{INT64_MAX};  // the earliest time that request_sweep was asked for
+    std::atomic<uint32_t> drainers{0};
+    std::atomic<uint64_t> accepted{0};
+    std::atomic<uint64_t> done{0};
+};
+
+constexpr int64_t hour_ns = 3'600'000'000'000;
+
+Sweeper sweeper{};
+State* state = new State;  // leaked on purpose: the thread may outlive static destruction
+
+Task* take_all(State& s) {
+    std::lock_guard lock(s.m);
+    s.last = nullptr;
+    return std::exchange(s.first, nullptr);
+}
+
+void run_list(State& s, Task* t, HostRun& run) {
+    while (t) {
+        Task* task = std::exchange(t, t->next);  // no smart pointer: see thread.hpp, the stack may be unwound
+        if (task->needs_host_lock()) run.enter(now_ns());
+        locks::check_outside("a callback");
+        task->run();
+        delete task;
+        s.done.fetch_add(1, std::memory_order_release);
+        s.finished.fetch_add(1, std::memory_order_seq_cst);
+        if (s.drainers.load(std::memory_order_seq_cst)) futex::wake_all(s.finished);
+        run.breathe(now_ns());
+    }
+}
+
+void sweep_once(State& s, HostRun& run) {
+    s.sweep_at.store(INT64_MAX, std::memory_order_seq_cst);
+    if (!sweeper.needed()) return;
+    run.enter(now_ns());
+    sweeper.sweep();
+}
+
+// No catch (...) and no noexcept on this stack: see thread.hpp.
+void* loop(void* argument) {
+    State& s = *static_cast<State*>(argument);
+    HostRun run;
+    name_this_thread("eventide-notify");
+    thread_context.core_thread = true;
+    thread_context.name = "eventide-notifier";
+    thread_context.callback_depth = 1;
+    for (;;) {
+        uint32_t seen = s.posted.load(std::memory_order_acquire);
+        if (Task* t = take_all(s)) {
+            run_list(s, t, run);
+            continue;
+        }
+        run.leave();
+        if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
+        s.sleeping.store(true, std::memory_order_seq_cst);
+        const int64_t sweep_at = s.sweep_at.load(std::memory_order_seq_cst);
+        const int64_t left = sweep_at == INT64_MAX ? hour_ns : sweep_at - now_ns();
+        if (left > 0) futex::wait(s.posted, seen, left);
+        s.sleeping.store(false, std::memory_order_relaxed);
+        if (sweep_at <= now_ns()) sweep_once(s, run);
+    }
+    return nullptr;
+}
+
+// Starts the thread if it does not run yet. When the system has none to give, what is posted waits for the next call:
+// the callers are workers and hooks, which cannot raise it.
+void start(State& s) {
+    std::lock_guard lock(s.m);
+    if (s.started) return;
+    try {
+        start_thread(loop, &s);
+        s.started = true;
+    } catch (const Error&) {
+    }
+}
+
+void wake(State& s) {
+    if (!s.started.load(std::memory_order_acquire)) start(s);
+    s.posted.fetch_add(1, std::memory_order_seq_cst);
+    if (s.sleeping.load(std::memory_order_seq_cst)) futex::wake_all(s.posted);
+}
+
+}  // namespace
+
+void post(Task* first) {
+    if (!first) return;
+    State& s = *state;
+    uint64_t n = 1;
+    Task* last = first;
+    for (; last->next; last = last->next) ++n;
+    {
+        std::lock_guard lock(s.m);
+        (s.last ? s.last->next : s.first) = first;
+        s.last = last;
+        s.accepted.fetch_add(n, std::memory_order_relaxed);
+    }
+    wake(s);
+}
+
+void set_sweeper(Sweeper given) {
+    sweeper = given;
+}
+
+void request_sweep(int64_t after_ns) {
+    State& s = *state;
+    const int64_t at = now_ns() + after_ns;
+    int64_t before = s.sweep_at.load(std::memory_order_relaxed);
+    do {
+        if (before <= at) return;
+    } while (!s.sweep_at.compare_exchange_weak(before, at, std::memory_order_seq_cst));
+    wake(s);
+}
+
+bool drain(int64_t timeout_ns) {
+    State& s = *state;
+    const uint64_t target = s.accepted.load(std::memory_order_relaxed);
+    if (s.done.load(std::memory_order_acquire) < target) wake(s);
+    const int64_t deadline = now_ns() + timeout_ns;
+    s.drainers.fetch_add(1, std::memory_order_seq_cst);
+    bool drained = false;
+    for (;;) {
+        const uint32_t seen = s.finished.load(std::memory_order_seq_cst);
+        drained = s.done.load(std::memory_order_acquire) >= target;
+        const int64_t left = deadline - now_ns();
+        if (drained || left <= 0) break;
+        futex::wait(s.finished, seen, left);
+    }
+    s.drainers.fetch_sub(1, std::memory_order_relaxed);
+    return drained;
+}
+
+uint64_t completed() noexcept {
+    return state->done.load(std::memory_order_relaxed);
+}
+
+void after_fork_in_child() {
+    state = new State;
+}
+
+}  // namespace eventide::notifier

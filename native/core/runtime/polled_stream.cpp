@@ -1,0 +1,239 @@
+// The verbs of a polled stream: what is queued on the device, in order, and how it is closed.
+#include "runtime/polled_stream.hpp"
+
+#include <ctime>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace eventide {
+namespace {
+
+class CloseTask final : public Task {
+  public:
+    explicit CloseTask(Ref<PolledStream> stream) : stream_(std::move(stream)) {}
+    void run() override { stream_->finish(); }
+    bool needs_host_lock() const override { return true; }
+
+  private:
+    Ref<PolledStream> stream_;
+};
+
+}  // namespace
+
+void PolledStream::opened() {
+    clock_ = device.clock(options.index);
+    if (clock_ && clock_->due(now_ns())) device.sample_clock(options.index, *clock_, 8);
+}
+
+uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*) {
+    Ref<Marker> marker;
+    uint64_t p = 0;
+    {
+        std::lock_guard order(order_);
+        {
+            std::lock_guard lock(m_);
+            check_open();
+            if (full()) return 0;
+            queued_.fetch_add(1, std::memory_order_relaxed);
+            work.position = p = next_position_locked();
+            marker = take_marker_locked(0, true);
+            marker->work = &work;
+        }
+        try {
+            locks::DeviceCall call;
+            device_stream_->submit(work);
+        } catch (const Error&) {  // the device refused: the work stays the caller's
+            locks::DeviceCall call;
+            device_stream_->forget(work);
+            queued_.fetch_sub(1, std::memory_order_relaxed);
+            throw;
+        }
+        mark_or_break(
+            *marker);  // the device has the work and may run it; without a marker the Future fails all the same
+        std::lock_guard lock(m_);
+        publish_locked(*marker);
+    }
+    if (behind) *behind = std::move(marker);
+    flush();
+    return p;
+}
+
+void PolledStream::mark(Marker& marker) {
+    locks::DeviceCall call;
+    device_stream_->mark(marker);
+}
+
+void PolledStream::mark_or_break(Marker& marker) {
+    try {
+        mark(marker);
+    } catch (const Error& e) {
+        broken_.add(marker, e.what());
+    }
+}
+
+void PolledStream::publish_locked(Marker& marker) {
+    marker.place(next_position_locked());
+    outstanding_.push_back(Ref<Marker>(&marker));
+    if (marker.syncs) syncs_.push_back(&marker);
+}
+
+void PolledStream::flush() {
+    {
+        locks::DeviceCall call;
+        flush_device();
+    }
+    if (flushes_.fetch_add(1, std::memory_order_relaxed) % 32 == 31) ask_sometimes();
+}
+
+Ref<Marker> PolledStream::record(bool timing, uint64_t event) {
+    Ref<Marker> marker = queue_record(timing, event);
+    flush();
+    return marker;
+}
+
+Ref<Marker> PolledStream::queue_record(bool timing, uint64_t event) {
+    Ref<Marker> marker;
+    std::lock_guard order(order_);
+    {
+        std::lock_guard lock(m_);
+        check_open();
+        marker = take_marker_locked(event, timing);
+    }
+    mark(*marker);
+    std::lock_guard lock(m_);
+    publish_locked(*marker);
+    return marker;
+}
+
+bool PolledStream::known_idle_locked(bool) const {
+    return completed() >= position();
+}
+
+Ref<Marker> PolledStream::queue_end(bool sync, bool patient, Ref<Failure>* healed) {
+    return queue_end(std::unique_lock(order_), sync, patient, healed);
+}
+
+Ref<Marker> PolledStream::queue_end(std::unique_lock<HostMutex> order, bool sync, bool patient, Ref<Failure>* healed) {
+    Ref<Marker> marker;
+    {
+        std::lock_guard lock(m_);
+        if (known_idle_locked(patient)) {
+            if (healed) *healed = heal_locked();
+            return {};
+        }
+        marker = take_marker_locked(0, false, sync);
+    }
+    mark(*marker);
+    {
+        std::lock_guard lock(m_);
+        publish_locked(*marker);
+    }
+    order.unlock();
+    flush();
+    return marker;
+}
+
+void PolledStream::wait(Marker& marker) {
+    {
+        std::lock_guard order(order_);
+        {
+            std::lock_guard lock(m_);
+            check_open();
+            if (marker.decided() == MarkerState::done) return;
+        }
+        {
+            locks::DeviceCall call;
+            device_stream_->wait(marker, 0);
+        }
+        std::lock_guard lock(m_);
+        publish_wait_locked(marker);
+    }
+    flush();
+}
+
+void PolledStream::publish_wait_locked(Marker& marker) {
+    waits_.push_back({next_position_locked(), Ref<Marker>(&marker)});
+}
+
+bool PolledStream::idle() {
+    if (completed() >= position()) return true;
+    Ref<Marker> end = last_marker();
+    if (!end) {
+        std::unique_lock order(order_, std::try_to_lock);
+        if (!order) return false;  // another thread queues something just now
+        end = queue_end(std::move(order), false, true, nullptr);
+    }
+    return !end || !end->pending();
+}
+
+void PolledStream::sleep_for_room(int64_t ns) {
+    if (queued_.load(std::memory_order_seq_cst) < options.max_pending) return;
+    if (Ref<Marker> first = first_marker()) {
+        first->sleep(ns);
+        return;
+    }
+    const timespec pause{0, 20'000};  // another thread's device still makes the marker
+    nanosleep(&pause, nullptr);
+}
+
+Ref<Marker> PolledStream::first_marker() const {
+    std::lock_guard lock(m_);
+    if (!passed_.empty()) return passed_.front().marker;
+    return outstanding_.empty() ? Ref<Marker>() : outstanding_.front();
+}
+
+// The marker behind all that is queued, if there is one already.
+Ref<Marker> PolledStream::last_marker() const {
+    std::lock_guard lock(m_);
+    Ref<Marker> last;
+    if (!outstanding_.empty())
+        last = outstanding_.back();
+    else if (!passed_.empty())
+        last = passed_.back().marker;
+    return last && last->position() == position() ? last : Ref<Marker>();
+}
+
+// A program that never asks would let what is over pile up: now and then the middle of it is asked about.
+void PolledStream::ask_sometimes() {
+    Ref<Marker> middle;
+    {
+        std::lock_guard lock(m_);
+        if (!outstanding_.empty()) middle = outstanding_[outstanding_.size() / 2];
+    }
+    if (middle) (void)middle->pending();
+}
+
+void PolledStream::close() noexcept {
+    {
+        std::lock_guard lock(m_);
+        refuse();
+        if (std::exchange(finished_, true)) return;
+    }
+    close_when_drained();
+}
+
+void PolledStream::close_when_drained() {
+    Ref<Marker> end;
+    try {
+        end = mark_end();
+    } catch (const Error& e) {
+        poison(Ref<Failure>(new Failure(e.what())));
+    }
+    auto* task = new CloseTask(Ref<PolledStream>(this));
+    if (end && end->when_ended(task)) return;
+    delete task;
+    finish();
+}
+
+void PolledStream::finish() {
+    try {
+        locks::DeviceCall call;
+        device_stream_->finish();
+    } catch (const Error& e) {
+        poison(Ref<Failure>(new Failure(e.what())));
+    }
+    drained();
+}
+
+}  // namespace eventide

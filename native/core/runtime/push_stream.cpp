@@ -1,0 +1,137 @@
+#include "runtime/push_stream.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/futex.hpp"
+
+namespace eventide {
+
+uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, Submitted*) {
+    uint64_t p = 0;
+    {
+        std::lock_guard lock(m_);
+        check_open();
+        if (full()) return 0;
+        queued_.fetch_add(1, std::memory_order_relaxed);
+        work.position = p = next_position_locked();
+        device_stream_->submit(work);
+    }
+    flush_device();
+    return p;
+}
+
+Ref<Marker> PushStream::queue_marker_locked(uint64_t event, bool timing, bool sync) {
+    Ref<Marker> marker = take_marker_locked(event, timing, sync);
+    marker->place(next_position_locked());
+    if (sync) syncs_.push_back(marker.get());
+    device_stream_->mark(*marker);
+    return marker;
+}
+
+Ref<Marker> PushStream::record(bool timing, uint64_t event) {
+    Ref<Marker> marker;
+    {
+        std::lock_guard lock(m_);
+        check_open();
+        marker = queue_marker_locked(event, timing, false);
+    }
+    flush_device();
+    return marker;
+}
+
+Ref<Marker> PushStream::queue_end(bool sync, bool, Ref<Failure>* healed) {
+    Ref<Marker> marker;
+    {
+        std::lock_guard lock(m_);
+        if (completed() >= position()) {
+            if (healed) *healed = heal_locked();
+            return {};
+        }
+        marker = queue_marker_locked(0, false, sync);
+    }
+    flush_device();
+    return marker;
+}
+
+void PushStream::wait(Marker& marker) {
+    {
+        std::lock_guard lock(m_);
+        check_open();
+        if (marker.decided() == MarkerState::done) return;
+        const uint64_t p = next_position_locked();
+        waits_.push_back({p, Ref<Marker>(&marker)});
+        device_stream_->wait(marker, p);
+    }
+    flush_device();
+}
+
+// The window between "its Future is done" and "its position is completed" is some nanoseconds wide; a caller that sees
+// it waits it out, so that neither answer contradicts the other.
+bool PushStream::idle() {
+    const uint64_t p = position();
+    if (completed() >= p) return true;
+    while (finishing_.load(std::memory_order_acquire) >= p)
+        if (completed() >= p) return true;
+    return false;
+}
+
+void PushStream::close() noexcept {
+    {
+        std::lock_guard lock(m_);
+        refuse();
+        if (std::exchange(finished_, true)) return;
+        device_stream_->finish();
+    }
+    flush_device();
+}
+
+void PushStream::sleep_for_room(int64_t ns) {
+    const uint32_t n = queued_.load(std::memory_order_seq_cst);
+    if (n < options.max_pending) return;
+    room_waiters_.fetch_add(1, std::memory_order_seq_cst);
+    futex::wait(queued_, n, ns);
+    room_waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void PushStream::execute(Work& work) {
+    start_work();
+    HookRecord r{.hook = Hook::work_completion, .device = device_id, .stream = id, .work = work.id};
+    r.outcome = run_deferred(work, r.start_ns, r.end_ns);
+    r.cpu_ns = work.cpu_ns;
+    if (!r.start_ns && hub::listening(Hook::work_completion)) r.start_ns = r.end_ns = now_ns();
+    tell_completion(work, r);
+    finishing_.store(work.position, std::memory_order_release);
+    running_.store(false, std::memory_order_relaxed);
+    work.publish();
+    completed_.store(work.position, std::memory_order_release);
+    work.dispose();
+}
+
+void PushStream::pass(Marker& marker, int64_t time_ns) {
+    std::lock_guard lock(m_);
+    pass_locked(marker, time_ns);
+}
+
+void PushStream::pass_locked(Marker& marker, int64_t time_ns) {
+    const uint64_t p = marker.position();
+    finishing_.store(p, std::memory_order_release);
+    marker.complete(time_ns, time_ns, outcome_locked(marker));
+    completed_.store(p, std::memory_order_release);
+}
+
+void PushStream::waited(Marker& marker, uint64_t position) {
+    Ref<Marker> dropped;
+    std::lock_guard lock(m_);
+    dropped = waited_locked(marker, position);
+}
+
+Ref<Marker> PushStream::waited_locked(Marker& marker, uint64_t position) {
+    if (marker.state() == MarkerState::failed) poison_locked(marker.failure());
+    Ref<Marker> dropped = std::move(waits_.front().marker);
+    waits_.pop_front();
+    completed_.store(position, std::memory_order_release);
+    return dropped;
+}
+
+}  // namespace eventide

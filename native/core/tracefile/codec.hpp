@@ -1,0 +1,46 @@
+// One filling of a chunk as bytes of the trace file: serial, track, number of things (varints), first stamp (64 bits),
+// then per thing
+//
+//   tag      kind in the low four bits; 16: a payload; 32: a name; 64, 128: see below
+//   stamp    difference to the one before, signed
+//   name     if 32
+//   begin    64: the number of the span (else one more than the last); 128: a stack
+//   end      64: the number of the span (else of the innermost that is open in this chunk); 128: its track
+//   counter  64: the value is a double of eight bytes (else a whole number, signed); 128: a track
+//   instant  64: a category; 128: a stack
+//   others   64: a as a difference to the last time, signed (hook: a itself); 128: b as a difference to a (hook: to the
+//            last time), signed
+//   payload  number of bytes, bytes
+//
+// A chunk can be read by itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "tracefile/record.hpp"
+
+namespace eventide::recorder {
+
+// Appends to `out`. `used`: how many entries are published. Stops at the first entry that no writer could have made, as
+// walk() does.
+void encode(const Chunk& chunk, uint32_t used, std::string& out);
+
+struct ChunkHead {
+    uint64_t serial = 0;
+    uint32_t track = 0;
+};
+using Visit = std::function<void(const ChunkHead&, const Entry&, std::string_view payload)>;
+
+// Calls for each thing; false if the bytes are not such a chunk (what came before the fault has been told).
+bool decode(std::string_view bytes, const Visit& visit);
+// Only its head.
+ChunkHead head_of(std::string_view bytes);
+// The same for a chunk as it stands in a buffer.
+void walk(const Chunk& chunk, uint32_t used, const Visit& visit);
+
+// CRC-32 as in zlib.
+uint32_t crc32(const void* bytes, size_t size, uint32_t before = 0) noexcept;
+
+}  // namespace eventide::recorder

@@ -1,0 +1,38 @@
+// Allocations and deallocations, in the order of time, as the bytes that a device holds from each of them on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/flat_map.hpp"
+
+namespace eventide::recorder {
+
+class MemoryLevels {
+  public:
+    // A deallocation frees what was allocated at its address, or `bytes` where no allocation was seen.
+    void change(int64_t row, int32_t device, uint64_t address, uint64_t bytes, bool allocated);
+    // Per change its row and the bytes from then on. What was allocated before the first change counts from there on
+    // if it was freed later.
+    void finish(LargeVector<int64_t>& rows, LargeVector<double>& held);
+
+  private:
+    struct Block {
+        uint64_t bytes = 0;
+        bool live = false;
+    };
+    struct Change {
+        int64_t row;
+        uint32_t device;
+        bool allocated;
+        uint64_t bytes;
+    };
+    __extension__ using Bytes = __int128;  // a sum of 64-bit numbers never overflows
+
+    FlatMap<1, uint32_t> devices_;  // place in held_, plus one
+    FlatMap<2, Block> blocks_;      // by device and address
+    std::vector<Bytes> held_;
+    std::vector<Change> changes_;
+};
+
+}  // namespace eventide::recorder

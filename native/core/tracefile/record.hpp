@@ -1,0 +1,118 @@
+// What the recorder writes: entries of 32 bytes in chunks of 64 KB, in one mapped file of fixed size, the buffer.
+//
+//   BufferHeader | LaneRecord[most_lanes] | names, append-only | chunks
+//
+// A *thing* is one entry, or one entry and its payload in the entries behind it. All of this is read again from the
+// file of a process that was killed, so the store that makes something valid comes after the stores that fill it:
+// `used` of a chunk, `serial` of a chunk, `names_used` of the buffer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace eventide::recorder {
+
+enum class Kind : uint8_t {
+    none,
+    begin,    // a = number of the span in its lane, b = stack; payload: arguments
+    end,      // a = number of the span, b = track that began it; name: of the exception that passed through
+    instant,  // a = category | track << 32, b = stack; payload: arguments
+    counter,  // a = bits of a double, b = track
+    span,     // a, b = start and end in ns; payload: see payloads.hpp
+    edge,     // a, b = from and to in ns; name: its kind; payload: see payloads.hpp
+    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: payloads.hpp
+};
+inline constexpr int kind_count = 8;
+inline constexpr const char* kind_names[kind_count] = {"none",    "begin", "end",  "instant",
+                                                       "counter", "span",  "edge", "hook"};
+
+struct Entry {
+    uint64_t stamp;  // ticks
+    uint32_t name;   // 0: none
+    Kind kind;
+    uint8_t spare;
+    uint16_t size;  // of the payload, in bytes
+    uint64_t a;
+    uint64_t b;
+};
+static_assert(sizeof(Entry) == 32);
+
+inline constexpr uint32_t chunk_bytes = 64 << 10;
+inline constexpr uint32_t chunk_entries = chunk_bytes / sizeof(Entry) - 2;
+inline constexpr uint32_t largest_payload = 32 << 10;
+
+constexpr uint32_t entries_of(uint32_t payload) noexcept {
+    return 1 + (payload + uint32_t(sizeof(Entry)) - 1) / uint32_t(sizeof(Entry));
+}
+static_assert(entries_of(largest_payload) <= chunk_entries);
+
+struct Chunk {
+    std::atomic<uint64_t> serial;    // of this filling, from 1; 0: being prepared
+    std::atomic<uint32_t> used;      // entries published
+    uint32_t track;                  // of the thread that fills it
+    std::atomic<uint32_t> looks_on;  // 1: that thread only watches the program, so this says nothing of its progress
+    uint32_t spare[11];
+    Entry entries[chunk_entries];
+};
+static_assert(sizeof(Chunk) == chunk_bytes && offsetof(Chunk, entries) == 64);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
+
+// What one thread lost, by kind. Written by that thread alone.
+struct LaneRecord {
+    std::atomic<uint64_t> dropped[kind_count];    // things for which there was no room
+    std::atomic<uint64_t> truncated[kind_count];  // things whose arguments were cut
+};
+static_assert(sizeof(LaneRecord) == 128);
+
+inline constexpr uint32_t most_lanes = 1024;  // threads that record at the same time
+inline constexpr char buffer_magic[8] = {'E', 'T', 'B', 'U', 'F', 'F', 'E', 'R'};
+inline constexpr uint32_t format_version = 1;
+
+struct BufferHeader {
+    char magic[8];
+    uint32_t version;
+    uint32_t pid;
+    uint8_t session[16];
+    uint64_t bytes;  // of the whole buffer
+    uint64_t lanes_offset;
+    uint64_t names_offset;
+    uint64_t names_bytes;
+    uint64_t chunks_offset;
+    uint32_t chunk_count;
+    uint32_t ring;
+    std::atomic<uint64_t> names_used;
+    std::atomic<uint64_t> names_lost;   // names, tracks and stacks for which there was no room
+    std::atomic<uint64_t> unattached;   // things of threads beyond most_lanes
+    std::atomic<uint64_t> write_error;  // errno of the first write that failed
+    std::atomic<uint64_t> drainer_cpu_ns;
+    std::atomic<uint64_t> lanes_used;
+    std::atomic<uint64_t> overwritten[kind_count];  // ring: things whose chunk was needed again
+    // The newest anchor of the clock; the seal counts up after each change, twice per change.
+    std::atomic<uint64_t> anchor_seal;
+    uint64_t anchor_ticks;
+    int64_t anchor_ns;
+    int64_t anchor_width;
+    char trace[2048];  // path of the trace file; empty: too long
+};
+static_assert(sizeof(BufferHeader) <= 4096);
+
+// The names: records of kind (one byte), id and number of bytes (varints), and the bytes.
+enum class NameKind : uint8_t {
+    text = 1,
+    track = 2,  // JSON: the columns of the track
+    stack = 3,  // per frame, innermost first: ids of file and function, line (varints)
+};
+
+// The trace file: magic, version, then frames of type, number of bytes, CRC-32 of the bytes (32 bits each), bytes.
+inline constexpr char file_magic[8] = {'E', 'V', 'E', 'N', 'T', 'I', 'D', 'E'};
+enum class FrameType : uint32_t {
+    head = 1,    // JSON: who, when, which clock, where the buffer is
+    names = 2,   // offset in the names (64 bits), then as they stand in the buffer
+    chunk = 3,   // one filling of a chunk, see codec.hpp
+    anchor = 4,  // ticks, ns, width (64 bits each)
+    note = 5,    // JSON: what somebody wants to keep with the trace
+    end = 6,     // JSON: the account; the last frame
+};
+
+}  // namespace eventide::recorder

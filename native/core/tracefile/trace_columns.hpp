@@ -1,0 +1,81 @@
+// A raw trace as columns: things put together, ticks turned into nanoseconds, arguments into JSON.
+//
+// Names, tracks and stacks stay numbers (from 1; 0: none); a number that does not apply is `absent`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/large_vector.hpp"
+#include "tracefile/raw_trace.hpp"
+
+namespace eventide::recorder {
+
+inline constexpr int64_t absent = INT64_MIN;
+
+// Text of many rows in one piece; an empty one stands for none.
+struct TextColumn {
+    LargeVector<int64_t> offsets{0};
+    std::string bytes;
+    void add(std::string_view text) {
+        bytes += text;
+        offsets.push_back(int64_t(bytes.size()));
+    }
+};
+
+struct SpanColumns {
+    LargeVector<int32_t> track, name, category, outcome, stack, error;  // error: name of what passed through
+    LargeVector<int64_t> start, end, submit, cpu, work, correlation;
+    TextColumn arguments;
+};
+struct InstantColumns {
+    LargeVector<int32_t> track, name, category, stack;
+    LargeVector<int64_t> time;
+    TextColumn arguments;
+};
+struct CounterColumns {
+    LargeVector<int32_t> track, name, thread;  // thread: the track that told it
+    LargeVector<int64_t> time;
+    LargeVector<double> value;
+};
+struct EdgeColumns {
+    LargeVector<int32_t> kind, from_track, to_track;
+    LargeVector<int64_t> from_time, to_time, event, version, correlation;
+};
+struct HookColumns {
+    LargeVector<int32_t> hook, end, outcome, known, thread, device, name, group, stack;  // thread: a track
+    LargeVector<int64_t> time, stream, event, version, work, start, finish, waited, cpu;
+    LargeVector<uint64_t> handle, bytes;
+    LargeVector<int64_t> access_offsets{0};
+    LargeVector<uint64_t> access_address, access_bytes, access_run, access_stride;
+    LargeVector<uint8_t> access_write, access_possible;
+};
+
+// How ticks became nanoseconds.
+struct ClockModel {
+    double ns_per_tick = 1;
+    int64_t residual_ns = 0;  // the largest distance of an anchor from where its neighbours put it, and its own width
+    int64_t anchors = 0;
+};
+
+struct TraceColumns {
+    SpanColumns spans;
+    InstantColumns instants;
+    CounterColumns counters;
+    EdgeColumns edges;
+    HookColumns hooks;
+    std::vector<std::string_view> texts, tracks;  // by number - 1
+    std::map<uint64_t, std::string_view> stacks;  // by number
+    ClockModel clock;
+    uint64_t things[kind_count] = {};
+    uint64_t lost_ends = 0;  // ends of spans whose beginning is not there
+    uint64_t damaged = 0;    // chunks that could not be read to their end
+    uint64_t left_out = 0;   // names of arguments: more than there is room for
+};
+
+// The texts point into `raw`.
+TraceColumns columns_of(const RawTrace& raw);
+
+}  // namespace eventide::recorder
