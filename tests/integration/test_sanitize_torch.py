@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import eventide as et
-from eventide.runtime import _lifetimes
+from eventide.runtime.access import _lifetimes
 from tests.helpers import TIMEOUT
 
 pytestmark = pytest.mark.heavy

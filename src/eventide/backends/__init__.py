@@ -4,7 +4,7 @@ from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState
 from eventide.backends._build import build_library, include_path
 from eventide.backends._capabilities import Capabilities
-from eventide.backends._sim import Sim, configure_sim
+from eventide.backends.sim._device import Sim, configure_sim
 
 __all__ = [
     "Capabilities",

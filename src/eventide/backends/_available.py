@@ -54,16 +54,16 @@ def load(kind: str) -> bool:
     Raises DeviceError with the reason when there should be one, but what it needs is missing or broken.
     """
     if kind == "sim":
-        from eventide.backends._sim import the_sim
+        from eventide.backends.sim._device import the_sim
 
         register(the_sim)
         return True
     if kind == "opencl":
-        register(_made("_opencl", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
+        register(_made("opencl._device", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
         return True
     if kind.startswith("torch:"):
         remedy = "pip install torch, of the kind that your accelerator needs"
-        _add(kind, _made("_torch", "Torch", "torch", remedy, kind.removeprefix("torch:")))
+        _add(kind, _made("torch._device", "Torch", "torch", remedy, kind.removeprefix("torch:")))
         return True
     found = _offered().get(kind)
     if found is None:

@@ -7,8 +7,8 @@
 
 Each compile is also a span of category "compile" when something is being recorded (_trace.py).
 
-The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by ``eventide.adapters``; any
-other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
+The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by
+``eventide.integrations``; any other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """
 
 from eventide.compiling._args import CallbackArgs, CallbackTrigger

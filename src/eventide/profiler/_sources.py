@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from eventide.adapters import Adapters, install_when_imported
-from eventide.adapters._on_import import ImportHook, when_imported
+from eventide._util._on_import import ImportHook, when_imported
 from eventide.errors import UsageTypeError
+from eventide.integrations import Adapters, install_when_imported
 from eventide.profiler._arguments import Options
 from eventide.profiler._objects import CallWatch, check_object
 from eventide.profiler._perf import PerfCounters

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from eventide.adapters import _torch_operators as operators
-from eventide.adapters._torch_kineto import Wanted, hears_devices
-from eventide.adapters._torch_session import Session, make_way
+from eventide.integrations.torch import _operators as operators
+from eventide.integrations.torch._dispatch import OpsListener, hear_this_thread, leave_this_thread
+from eventide.integrations.torch._kineto import Wanted, hears_devices
+from eventide.integrations.torch._modules import TorchModules
+from eventide.integrations.torch._session import Session, make_way
+from eventide.integrations.torch._steps import TorchSteps
 from eventide.profiler._arguments import Options
-from eventide.profiler._torch_modules import TorchModules
-from eventide.profiler._torch_ops import OpsListener, hear_this_thread, leave_this_thread
-from eventide.profiler._torch_steps import TorchSteps
 
 _log = logging.getLogger("eventide.profiler")
 

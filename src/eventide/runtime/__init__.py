@@ -19,10 +19,10 @@ from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
-from eventide.runtime._host import host_access
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
+from eventide.runtime.access._host import host_access
 
 __all__ = [
     "Buffer",

@@ -16,7 +16,7 @@ import torch
 from eventide import _native
 from eventide.backends import Capabilities, include_path
 from eventide.backends._available import _add
-from eventide.backends._torch import TorchStreams
+from eventide.backends.torch._device import TorchStreams
 from eventide.errors import DeviceError
 from eventide.runtime import Device, Stream
 

@@ -1,0 +1,1 @@
+"""Any accelerator of torch, through torch.Stream and torch.Event. The modules in here import torch."""
