@@ -174,7 +174,7 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
             return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
 
     monkeypatch.setattr(_session, "Kineto", FromFile)
-    monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
+    monkeypatch.setattr("eventide.integrations.torch._watch.hears_devices", lambda: True)
     with et.profile() as prof:
         torch.empty(3)
         began.append(time.time_ns())

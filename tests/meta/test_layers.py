@@ -101,6 +101,49 @@ def test_imports_point_down_only() -> None:
     assert violations(PACKAGE) == []
 
 
+# Imports of another package's private module that remain: (importing module, imported module).
+PRIVATE_IMPORTS = {
+    ("run._autostart", "runtime._process"),  # its exit handler runs before that of the runtime
+    ("runtime._device", "hooks._subscription"),  # a setter that only the runtime calls
+}
+
+
+def private_imports(root: Path) -> set[tuple[str, str]]:
+    """(importing module, imported module) where a package imports a module of another one that starts with "_"."""
+    found = set()
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[0] in {"__init__", "__main__"}:  # the front door
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                targets = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            else:
+                continue
+            for target in targets:
+                first, *names = target.split(".")
+                private = first == "eventide" and any(name.startswith("_") for name in names[1:])
+                if private and names[0] != parts[0] and root.joinpath(*names).with_suffix(".py").is_file():
+                    found.add((".".join(parts), ".".join(names)))
+    return found
+
+
+def test_no_package_imports_another_one_s_private_module() -> None:
+    assert private_imports(PACKAGE) == PRIVATE_IMPORTS
+
+
+@pytest.mark.parametrize(
+    "code", ["from eventide.trace import _b", "from eventide.trace._b import c", "import eventide.trace._b"]
+)
+def test_each_import_of_a_private_module_is_found(tmp_path: Path, code: str) -> None:
+    for name, text in (("analysis/_a.py", code), ("trace/_a.py", code), ("trace/_b.py", "")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert private_imports(tmp_path) == {("analysis._a", "trace._b")}
+
+
 @pytest.mark.parametrize(
     ("file", "code", "reason"),
     [

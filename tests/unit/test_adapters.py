@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eventide import integrations
-from eventide._util._on_import import when_imported
+from eventide._util.on_import import when_imported
 from eventide.integrations import _all
 
 

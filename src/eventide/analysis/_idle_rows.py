@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from eventide._util._internal_frames import is_machinery
+from eventide._util.internal_frames import is_machinery
 from eventide.analysis._hosts import nests_of
 from eventide.analysis._launches import launches_of, waits_of
 from eventide.analysis._view import View

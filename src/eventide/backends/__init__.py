@@ -1,4 +1,8 @@
-"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/device.hpp."""
+"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/device.hpp.
+
+_backend    DeviceBackend    _capabilities    what a device can do    registry    devices by type, made on first use
+_build      C++ plug-ins     sim/  opencl/  torch/                     the devices that come with the package
+"""
 
 from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState

@@ -13,7 +13,7 @@ from typing import Any
 
 from eventide.cli import _output
 from eventide.errors import UsageValueError
-from eventide.run._launch import watched_environment
+from eventide.run import watched_environment
 from eventide.sanitizer import Coverage, Finding, Findings, Suppression, finding_from_json, judge
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import eventide as et
 from eventide.cli import _output
 from eventide.errors import EventideError, UsageValueError
-from eventide.integrations.torch._run import CHOICES
+from eventide.integrations.torch import CHOICES
 from eventide.trace import writer_of
 
 if TYPE_CHECKING:
     from eventide.report import RunSummary
-    from eventide.run._launch import Ended, Settings
+    from eventide.run import Ended, Settings
 
 
 # A program never hears of the first two, and goes nowhere when it has heard of one of the others.

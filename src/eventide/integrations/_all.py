@@ -9,7 +9,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Self
 
-from eventide._util._on_import import ImportHook, when_imported
+from eventide._util.on_import import ImportHook, when_imported
 from eventide.errors import UsageError, UsageValueError
 from eventide.integrations._unheard import version_of
 

@@ -1,7 +1,7 @@
 """From what happens in this process to a .eventide file and its Trace.
 
 _span          span, instant, counter
-_recorder      Recorder; note and recover_trace
+_recorder      Recorder; note, recover_trace and before_end
 _record_span   spans that are over, with arguments
 
 Others put what they know into the recording that runs with functions of ``eventide._native`` (and of
@@ -20,20 +20,27 @@ from typing import TYPE_CHECKING, Any
 from eventide.recording._span import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide.recording._recorder import Recorder, note, recover_trace
+    from eventide.recording._record_span import record_span
+    from eventide.recording._recorder import Recorder, before_end, note, recover_trace
 
-__all__ = ["Recorder", "counter", "instant", "note", "recover_trace", "span"]
+__all__ = ["Recorder", "before_end", "counter", "instant", "note", "record_span", "recover_trace", "span"]
 
 # Not needed by a program that only marks its spans: imported on first use.
-_ON_USE = ("Recorder", "note", "recover_trace")
+_ON_USE = {
+    "Recorder": "_recorder",
+    "before_end": "_recorder",
+    "note": "_recorder",
+    "record_span": "_record_span",
+    "recover_trace": "_recorder",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _ON_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from eventide.recording import _recorder
+    from importlib import import_module
 
-    found = getattr(_recorder, name)
+    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
     if name == "Recorder":
         found.__module__ = "eventide"
     globals()[name] = found

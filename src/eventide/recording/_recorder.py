@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from eventide.trace._trace import Trace
+    from eventide.trace import Trace
 
 BUFFER = 32 << 20
 SMALLEST = 1 << 20
@@ -116,7 +116,7 @@ class Recorder:
         are derived when the Trace is first looked at.
         """
         path = self._end()
-        from eventide.trace.formats.eventide._reader import read_later
+        from eventide.trace.formats.eventide import read_later
 
         try:
             self._trace = read_later(path)

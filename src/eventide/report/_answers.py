@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eventide.analysis import CAUSES, Breakdown, Compile, CriticalPath, Idle, Memory, Summary, Syncs
-from eventide.report import _format as f
+from eventide.report import format as f
 from eventide.report._table import table
 from eventide.report._tables import breakdown_table, host_table, name_table, path_table
 

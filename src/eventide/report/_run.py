@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from eventide.analysis import Compile, Memory, Samples, Summary, View, compiles, memory, samples, summary
-from eventide.report import _format as fmt
+from eventide.report import format as fmt
 from eventide.report._table import Fitted
 from eventide.trace import Trace
 

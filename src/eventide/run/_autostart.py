@@ -29,7 +29,7 @@ class Recording:
         with self._lock:
             if self._recorder is not None or self._over:
                 return
-            from eventide.recording._recorder import Recorder
+            from eventide.recording import Recorder
 
             settings = self._settings
             self._recorder = Recorder(
@@ -64,7 +64,7 @@ class Recording:
 
     def _hear_torch(self) -> None:
         if self._settings["torch"]:
-            from eventide.integrations.torch._run import TorchRun
+            from eventide.integrations.torch import TorchRun
 
             wanted, seconds = tuple(self._settings["torch"]), self._settings["torch_seconds"]
             step = self._settings.get("step")  # of a schedule, which counts them
@@ -94,7 +94,7 @@ class Steps:
     """Recordings of the steps that a schedule wants, a file for each cycle. Steps come from torch's optimizers."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        from eventide.profiler._schedule import ProfilerAction, schedule
+        from eventide.profiler import ProfilerAction, schedule
 
         wait, warmup, active, repeat = settings["schedule"]
         self._action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat)
@@ -106,13 +106,13 @@ class Steps:
 
     def start(self) -> None:
         """Step 0 begins; torch's optimizers are heard once torch is there."""
-        from eventide._util._on_import import when_imported
+        from eventide._util.on_import import when_imported
 
         self._reached(0)
         when_imported("torch", self._listen)
 
     def _listen(self) -> None:
-        from eventide.integrations.torch._steps import TorchSteps
+        from eventide.integrations.torch import TorchSteps
 
         TorchSteps(self._reached)
 

@@ -5,8 +5,7 @@
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events used again          _current.py   the stream of this thread
     _clock.py     device times on one axis   _copy.py      copies of immediate devices
-    _access.py    things to addresses        _layout.py    views to bytes
-    _host.py      what the host touches
+    access/       which memory work and the host touch
 
 The semantics are native (native/core); these classes give them names, types and messages.
 """

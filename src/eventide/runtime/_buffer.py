@@ -60,7 +60,7 @@ class Buffer(_native.BufferBase):
     @property
     def native(self) -> Any:
         """The driver's own object, such as a ``pyopencl.Buffer``, or the address."""
-        from eventide.backends._available import BACKENDS
+        from eventide.backends.registry import BACKENDS
 
         kind, index = self._device
         backend = BACKENDS.get(kind)

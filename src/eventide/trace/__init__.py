@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from eventide.trace._save import writer_of
     from eventide.trace._schema import CATEGORIES, SCHEMAS
     from eventide.trace._trace import Trace
+    from eventide.trace._window import cut
 
-__all__ = ["CATEGORIES", "SCHEMAS", "Checked", "Trace", "open_trace", "writer_of"]
+__all__ = ["CATEGORIES", "SCHEMAS", "Checked", "Trace", "cut", "open_trace", "writer_of"]
 
 # All of these need pyarrow, or are needed only by those who open a trace: imported on first use.
 _ON_USE = {
@@ -27,6 +28,7 @@ _ON_USE = {
     "SCHEMAS": "_schema",
     "Checked": "_check",
     "Trace": "_trace",
+    "cut": "_window",
     "open_trace": "_open",
     "writer_of": "_save",
 }

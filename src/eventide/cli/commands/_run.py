@@ -62,7 +62,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
 ) -> int:
     """Run a program unchanged and record what it does; the summary goes to stderr."""
     from eventide.cli import _output, _run
-    from eventide.run import _launch
+    from eventide.run import Settings, die_like, launch
 
     program = program or []
     if not module and not any(program[:1]):
@@ -75,7 +75,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
     if output is None:
         stem = Path(script).stem or Path(script).resolve().name
         output = Path(f"{stem}-{time.strftime('%H%M%S')}.eventide")
-    settings = _launch.Settings(
+    settings = Settings(
         path=str(_run.recording_path(output)),
         ring=ring,
         sample_ms=sample,
@@ -88,7 +88,7 @@ def run(  # noqa: PLR0917 - typer makes options of them
         torch_seconds=torch_seconds,
     )
     _run.check_signals(settings)
-    ended = _launch.launch(["-m", module, *program] if module else program, settings)
+    ended = launch(["-m", module, *program] if module else program, settings)
     _run.finish(ended, settings, output, quiet=quiet, as_json=as_json)
     _output.flush()
-    return _launch.die_like(ended)
+    return die_like(ended)

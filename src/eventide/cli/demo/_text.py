@@ -11,8 +11,8 @@ from eventide.cli._findings_text import print_hanging
 from eventide.cli.demo._measure import DemoResult, Outcome
 from eventide.cli.demo._record import Recorded
 from eventide.cli.demo._timeline import draw, overlap
-from eventide.report import _format as fmt
-from eventide.report._table import Fitted
+from eventide.report import Fitted
+from eventide.report import format as fmt
 
 _LOADERS = {
     "zlib": "inflates and normalises a shard into one of two slots",

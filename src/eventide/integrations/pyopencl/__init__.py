@@ -21,7 +21,7 @@ from typing import Any
 
 from eventide.integrations._guard import guarded
 from eventide.integrations._unheard import LACKS, unheard
-from eventide.recording import _recorder
+from eventide.recording import before_end
 
 _lock = threading.Lock()  # guards _undo
 _undo: list[Callable[[], None]] = []
@@ -99,5 +99,5 @@ def _patch(cl: Any, native: Any, profiling: bool) -> None:
     _put(cl, "CommandQueue", queues(cl, profiling))
     _put(cl, "Buffer", buffers(cl))
     harvest = guarded(times.harvest)
-    _recorder.before_end.append(harvest)
-    _undo.append(lambda: _recorder.before_end.remove(harvest))
+    before_end.append(harvest)
+    _undo.append(lambda: before_end.remove(harvest))

@@ -12,7 +12,7 @@ from typing import Any
 import pyopencl as cl
 
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.hooks import _feed
+from eventide.hooks import feed
 from eventide.integrations._guard import guarded
 from eventide.integrations.pyopencl import _memory as memory
 from eventide.integrations.pyopencl import _times as times
@@ -59,7 +59,7 @@ def enqueue(original: Call, describe: Callable[..., Told]) -> Call:
 
     @guarded
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Command | None:
-        if not _feed.listening():
+        if not feed.listening():
             return None
         told = describe(*args, **kwargs)
         queue = queue_of(told.queue)
@@ -117,7 +117,7 @@ def waiting(original: Call, syncs: Callable[..., list[Sync]], after: Callable[..
 
     @functools.wraps(original, ())
     def call(*args: Any) -> Any:
-        running = (begin(*args) or []) if _feed.listening() else []
+        running = (begin(*args) or []) if feed.listening() else []
         try:
             result = original(*args)
         except BaseException:
@@ -132,7 +132,7 @@ def waiting(original: Call, syncs: Callable[..., list[Sync]], after: Callable[..
 def of_queue(queue: Any) -> list[Sync]:
     """finish()"""
     known = queue_of(queue)
-    return [] if known is None else [_feed.Sync(known.stream)]
+    return [] if known is None else [feed.Sync(known.stream)]
 
 
 def finished(queue: Any) -> None:
@@ -147,7 +147,7 @@ def leaving(original: Call) -> Call:
 
     @guarded
     def begin(queue: Any) -> None:
-        known = queue_of(queue) if _feed.listening() else None
+        known = queue_of(queue) if feed.listening() else None
         if known is not None:
             known.goes()
 
@@ -195,7 +195,7 @@ def kernel_call(original: Call, first: int) -> Call:
 
     @guarded
     def keep(kernel: Any, args: tuple[Any, ...]) -> None:
-        kernel._eventide_args = memory.arguments(args) if _feed.listening() else None  # noqa: SLF001 - ours
+        kernel._eventide_args = memory.arguments(args) if feed.listening() else None  # noqa: SLF001 - ours
 
     @functools.wraps(original, ())
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -211,7 +211,7 @@ def kernel_set_arg(original: Call) -> Call:
     @guarded
     def keep(kernel: Any, position: int, argument: Any) -> None:
         before = getattr(kernel, "_eventide_args", ())
-        now = memory.arguments((argument,)) if _feed.listening() else None
+        now = memory.arguments((argument,)) if feed.listening() else None
         if before is not None and now is not None:
             kept = tuple(one for one in before if one[0] != position)
             now = (*kept, *((position, access) for _, access in now))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyopencl as cl
 
-from eventide.hooks._feed import Accesses
+from eventide.hooks.feed import Accesses
 from eventide.integrations.pyopencl import _memory as memory
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyopencl as cl
 
-from eventide.hooks import _feed
-from eventide.hooks._feed import Access, Accesses
+from eventide.hooks import feed
+from eventide.hooks.feed import Access, Accesses
 from eventide.integrations.pyopencl._queues import device_name
-from eventide.runtime.access._access import watch_host_memory
+from eventide.runtime.access import watch_host_memory
 
 _memory: dict[int, Block] = {}  # by cl_mem
 Arguments = tuple[tuple[int, Access], ...] | None
@@ -32,17 +32,17 @@ class Block:
     def __init__(self, memory: Any) -> None:
         self.key = int(memory.int_ptr)
         self.nbytes = int(memory.size)
-        self.address = _feed.new_memory(self.nbytes)
+        self.address = feed.new_memory(self.nbytes)
         devices = memory.context.devices
         self.device = device_name(devices[0])
         _memory[self.key] = self
-        _feed.allocated(self.device, self.address, self.nbytes)
+        feed.allocated(self.device, self.address, self.nbytes)
 
     def gone(self) -> None:
         """Nobody has it any more; twice is fine."""
         if _memory.get(self.key) is self:
             del _memory[self.key]
-            _feed.freed(self.device, self.address, self.nbytes)
+            feed.freed(self.device, self.address, self.nbytes)
 
 
 class _Kept:

@@ -17,7 +17,7 @@ from typing import Any
 import pyopencl as cl
 
 from eventide import _native
-from eventide.hooks import _feed
+from eventide.hooks import feed
 
 _numbers = itertools.count(1)
 _lock = threading.Lock()  # guards _queues and _events
@@ -43,7 +43,7 @@ class Queue:
         words = "" if self.in_order else " out of order"
         times = "" if self.timed else " (host times)"
         number = next(_numbers)
-        self.stream = _feed.ForeignStream(self.device, f"queue {number}{words} on {queue.device.name.strip()}{times}")
+        self.stream = feed.ForeignStream(self.device, f"queue {number}{words} on {queue.device.name.strip()}{times}")
 
     def wait(self, events: Any) -> None:
         """What is enqueued from now on comes after these."""
@@ -75,7 +75,7 @@ class Known:
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
-        self.id = _feed.new_event()
+        self.id = feed.new_event()
         self.over = False  # the host knows that it is
         self.handle: Any = None
 
@@ -83,7 +83,7 @@ class Known:
         """The host knows that it is over, from now on."""
         if not self.over and self.queue.in_order:  # of an out-of-order queue, that says nothing of what came before
             self.over = True
-            _feed.learnt(self.queue.stream, self.id)
+            feed.learnt(self.queue.stream, self.id)
 
 
 class _Unordered:
@@ -99,12 +99,12 @@ class _Unordered:
         _native.record_span(None, "event_synchronization", "sync", self._start, time.monotonic_ns())
 
 
-Sync = _feed.Sync | _Unordered
+Sync = feed.Sync | _Unordered
 
 
 def sync_of(known: Known) -> Sync:
     """The host begins to wait for a command."""
-    return _feed.Sync(known.queue.stream, known.id) if known.queue.in_order else _Unordered()
+    return feed.Sync(known.queue.stream, known.id) if known.queue.in_order else _Unordered()
 
 
 class Dropped:
@@ -153,7 +153,7 @@ def keep_event(event: Any, known: Known) -> None:
         _events[key] = known
         oldest = _events.pop(next(iter(_events))) if len(_events) > MOST_EVENTS else None
     if oldest is not None:
-        _feed.event_gone(oldest.id)
+        feed.event_gone(oldest.id)
 
 
 def forget_events() -> None:
@@ -162,7 +162,7 @@ def forget_events() -> None:
         known = list(_events.values())
         _events.clear()
     for one in known:
-        _feed.event_gone(one.id)
+        feed.event_gone(one.id)
 
 
 def made(queue: Any) -> None:

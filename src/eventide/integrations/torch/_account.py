@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from eventide.integrations.torch._kineto import Wanted
-from eventide.recording._recorder import note
+from eventide.recording import note
 
 
 @dataclass

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from eventide._util._on_import import ImportHook, when_imported
+from eventide._util.on_import import ImportHook, when_imported
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
 from eventide.errors import UsageError
 from eventide.integrations.torch import _compile_metrics as metrics

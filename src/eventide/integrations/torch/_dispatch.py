@@ -21,7 +21,7 @@ from torch.utils.flop_counter import flop_registry
 from eventide import _native
 from eventide.integrations.torch._memory import TorchMemory
 from eventide.integrations.torch._modules import innermost
-from eventide.recording._record_span import record_span
+from eventide.recording import record_span
 
 _log = logging.getLogger("eventide.profiler")
 _SEQUENCES = 1 << 16  # operators of the forward whose module is remembered for the backward
@@ -34,6 +34,8 @@ _lock = threading.Lock()  # guards the replacing of _listeners
 class Options(Protocol):
     """What is asked about each operator; et.profile has flags of these names."""
 
+    @property
+    def in_detail(self) -> bool: ...
     @property
     def report_input_shapes(self) -> bool: ...
     @property

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eventide import _native
-from eventide.trace.linking._words import ALL_STREAMS, RUNTIMES, STEP, category_of, is_device
+from eventide.trace.linking import ALL_STREAMS, RUNTIMES, STEP, category_of, is_device
 
 _FLUSH = 50_000  # events, then the recorder's file catches up: its buffer must not overflow
 _FORWARD_BACKWARD = 1  # the type of the flow that ties an operator to its gradient

@@ -7,22 +7,22 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from eventide import hooks
 from eventide.errors import UsageError
-from eventide.hooks import _registry
 from eventide.integrations._guard import guarded
 
 # The registries of torch.cuda._gpu_trace and torch.xpu._gpu_trace, and the one of ours with the same arguments.
 REGISTRIES = {
-    "EventCreationCallbacks": _registry.EventCreationCallbacks,
-    "EventDeletionCallbacks": _registry.EventDeletionCallbacks,
-    "EventRecordCallbacks": _registry.EventRecordCallbacks,
-    "EventWaitCallbacks": _registry.EventWaitCallbacks,
-    "MemoryAllocationCallbacks": _registry.MemoryAllocationCallbacks,
-    "MemoryDeallocationCallbacks": _registry.MemoryDeallocationCallbacks,
-    "StreamCreationCallbacks": _registry.StreamCreationCallbacks,
-    "DeviceSynchronizationCallbacks": _registry.DeviceSynchronizationCallbacks,
-    "StreamSynchronizationCallbacks": _registry.StreamSynchronizationCallbacks,
-    "EventSynchronizationCallbacks": _registry.EventSynchronizationCallbacks,
+    "EventCreationCallbacks": hooks.EventCreationCallbacks,
+    "EventDeletionCallbacks": hooks.EventDeletionCallbacks,
+    "EventRecordCallbacks": hooks.EventRecordCallbacks,
+    "EventWaitCallbacks": hooks.EventWaitCallbacks,
+    "MemoryAllocationCallbacks": hooks.MemoryAllocationCallbacks,
+    "MemoryDeallocationCallbacks": hooks.MemoryDeallocationCallbacks,
+    "StreamCreationCallbacks": hooks.StreamCreationCallbacks,
+    "DeviceSynchronizationCallbacks": hooks.DeviceSynchronizationCallbacks,
+    "StreamSynchronizationCallbacks": hooks.StreamSynchronizationCallbacks,
+    "EventSynchronizationCallbacks": hooks.EventSynchronizationCallbacks,
 }
 _lock = threading.Lock()  # guards _on and _mirrored
 _mirrored: set[str] = set()

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 from eventide import _native
-from eventide._util._on_import import when_imported
+from eventide._util.on_import import when_imported
 from eventide.integrations import torch as adapter
-from eventide.recording import note
-from eventide.recording._record_span import record_span
+from eventide.recording import note, record_span
 
 CHOICES = ("ops", "shapes", "flops", "memory", "modules")
 _log = logging.getLogger("eventide.profiler")

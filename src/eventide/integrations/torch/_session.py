@@ -25,7 +25,7 @@ from eventide.integrations.torch import _profilers as profilers
 from eventide.integrations.torch._account import Account, words
 from eventide.integrations.torch._events import Conversion
 from eventide.integrations.torch._kineto import Kineto, Wanted, device_name, hears_devices
-from eventide.recording._recorder import before_end
+from eventide.recording import before_end
 from eventide.runtime import HostClock
 
 _log = logging.getLogger("eventide.integrations")

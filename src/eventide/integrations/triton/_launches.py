@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
-from eventide._util._on_import import when_imported
+from eventide._util.on_import import when_imported
 from eventide.integrations._guard import guarded
 
 _INTERPRETER = "triton.runtime.interpreter"

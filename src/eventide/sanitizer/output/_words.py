@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eventide._util._internal_frames import is_machinery
+from eventide._util.internal_frames import is_machinery
 from eventide.sanitizer._finding import Access, Finding, Frame
 
 StreamNames = Mapping[Any, str]

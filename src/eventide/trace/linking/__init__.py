@@ -4,3 +4,7 @@ _words       the words of other tools        _categories  their categories, and 
 _tracks      thread, stream or process       _edges       launches, waits and synchronizations by id
 _columns     columns as arrays
 """
+
+from eventide.trace.linking._words import ALL_STREAMS, RUNTIMES, STEP, category_of, is_device
+
+__all__ = ["ALL_STREAMS", "RUNTIMES", "STEP", "category_of", "is_device"]

@@ -6,3 +6,7 @@ _work     work, waits and synchronizations, as native/core/derived_work finds th
 _kineto   launches and waits that torch's profiler reported
 _account  what was lost, and what it cost
 """
+
+from eventide.trace.formats.eventide._reader import read, read_later
+
+__all__ = ["read", "read_later"]

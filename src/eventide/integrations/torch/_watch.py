@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from eventide.integrations.torch import _operators as operators
-from eventide.integrations.torch._dispatch import OpsListener, hear_this_thread, leave_this_thread
+from eventide.integrations.torch._dispatch import OpsListener, Options, hear_this_thread, leave_this_thread
 from eventide.integrations.torch._kineto import Wanted, hears_devices
 from eventide.integrations.torch._modules import TorchModules
 from eventide.integrations.torch._session import Session, make_way
 from eventide.integrations.torch._steps import TorchSteps
-from eventide.profiler._arguments import Options
 
 _log = logging.getLogger("eventide.profiler")
 

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from eventide import _native
-from eventide._util._on_import import ImportHook, when_imported
+from eventide._util.on_import import ImportHook, when_imported
 from eventide.integrations._guard import guarded
-from eventide.runtime import Stream
-from eventide.runtime._work import Work
-from eventide.runtime.access._access import accesses_of
+from eventide.runtime import Stream, Work
+from eventide.runtime.access import accesses_of
 
 _NOTHING = ("new_", "empty")  # such operators look at the shape of their input
 

@@ -33,11 +33,12 @@ def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = No
     kind = name or getattr(made, "type", None)
     if not isinstance(kind, str) or not kind.isidentifier():
         raise UsageValueError(f"a device type needs a name such as 'mine'; {made.__class__.__name__} has {kind!r}")
-    _add(kind, made)
+    add(kind, made)
     return kind
 
 
-def _add(kind: str, backend: DeviceBackend) -> None:
+def add(kind: str, backend: DeviceBackend) -> None:
+    """Register a backend under any name, such as "torch:cuda"."""
     _native.device_register(kind, backend)
     BACKENDS[kind] = backend
 
@@ -63,7 +64,7 @@ def load(kind: str) -> bool:
         return True
     if kind.startswith("torch:"):
         remedy = "pip install torch, of the kind that your accelerator needs"
-        _add(kind, _made("torch._device", "Torch", "torch", remedy, kind.removeprefix("torch:")))
+        add(kind, _made("torch", "Torch", "torch", remedy, kind.removeprefix("torch:")))
         return True
     found = _offered().get(kind)
     if found is None:
