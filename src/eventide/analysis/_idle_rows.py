@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from eventide._util.internal_frames import is_machinery
-from eventide.analysis._hosts import nests_of
 from eventide.analysis._launches import launches_of, waits_of
+from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import View
 
 CAUSES = {

@@ -12,6 +12,7 @@ from eventide.report._answers import (
     render_breakdown,
     render_compile,
     render_idle,
+    render_lint,
     render_memory,
     render_path,
     render_summary,
@@ -20,7 +21,6 @@ from eventide.report._answers import (
 from eventide.report._comparison import render_comparison
 from eventide.report._findings import Finding, findings, unknowns
 from eventide.report._gather import QUESTIONS, Report, gather
-from eventide.report._lint import render_lint
 from eventide.report._plain import plain
 from eventide.report._run import RunSummary, run_summary, show_run
 from eventide.report._table import Fitted, fit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,6 @@ import pyarrow.compute as pc
 from eventide import _native
 from eventide.trace._schema import INSTANTS
 from eventide.trace._trace import Trace
-from eventide.trace.formats.chrome._memory_changes import memory_changes
 
 NAME = "[memory]"  # torch's
 _HOOKS = pa.array(["memory_allocation", "memory_deallocation"])
@@ -46,6 +46,35 @@ def memory_instants(trace: Trace) -> pa.Table:
         columns["stack"].append(row["stack"])
         columns["args"].append(json.dumps({**args, "Device Type": kind, "Device Id": index}))
     return Trace({"instants": columns}).instants
+
+
+def memory_changes(told: Iterable[tuple[str | None, int | str | None, int, int]]) -> list[tuple[int, int, int]]:
+    """Allocations and frees, in the order of time, as changes of what a device holds.
+
+    (row, bytes more or less, bytes held from then on), from (hook, device, address, bytes) of each operation.
+
+    What was allocated before the recording counts from the start if it was freed within it.
+    """
+    changes: list[tuple[int, int | str | None, int]] = []
+    held: dict[int | str | None, int] = {}
+    live: dict[tuple[int | str | None, int], int] = {}
+    for row, (hook, device, address, size) in enumerate(told):
+        if not device or hook not in {"memory_allocation", "memory_deallocation"}:
+            continue
+        if hook == "memory_allocation":
+            live[device, address] = size
+            changes.append((row, device, size))
+            continue
+        freed = live.pop((device, address), None)
+        if freed is None:
+            freed = max(0, size)
+            held[device] = held.get(device, 0) + freed
+        changes.append((row, device, -freed))
+    found = []
+    for row, device, change in changes:
+        held[device] = held.get(device, 0) + change
+        found.append((row, change, held[device]))
+    return found
 
 
 def _told(trace: Trace) -> set[tuple[int, int]]:
