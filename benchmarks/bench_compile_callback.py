@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks._harness import Missing, Options, Round, Row, compare, pinned, statement
-from eventide import adapters
+from eventide import integrations
 from eventide.compiling import CallbackTrigger, CompilationCallbackHandler
 
 if TYPE_CHECKING:
@@ -103,5 +103,5 @@ def rows(options: Options) -> Iterator[Row]:
             missing = Missing(f"{name} cannot be used ({error})")
             yield compare(what, against, lambda: 0.0, missing, options, unit="ms")
             continue
-        ours, peer = timed(act, getattr(adapters, name)), timed(act, None)
+        ours, peer = timed(act, getattr(integrations, name)), timed(act, None)
         yield compare(what, against, ours, peer, options, unit="ms")

@@ -19,7 +19,7 @@ OURS = """
 import resource, sys, time
 import pyarrow
 import eventide as et
-import eventide.store._kineto
+import eventide.trace.formats.chrome._reader
 from eventide import analysis
 pyarrow.array([0])  # imports pandas where there is one, as HTA has done by then
 def work(path):

@@ -61,7 +61,7 @@ def launches(cl: Any, number: int, finished: bool) -> Round:
 
 def traced(untraced: Round, folder: Path, record: bool) -> Round:
     """The same round with the adapter in, and a recording where asked."""
-    from eventide.adapters import pyopencl as adapter
+    from eventide.integrations import pyopencl as adapter
 
     def measure() -> float:
         adapter.install()

@@ -55,8 +55,8 @@ def loop(torch: Any, number: int) -> float:
 
 def session(torch: Any, number: int, *, shapes: bool) -> tuple[Round, Round]:
     """An operator in the loop, and what it costs to bring it into the trace."""
-    from eventide.adapters._torch_kineto import Wanted
-    from eventide.adapters._torch_session import Session
+    from eventide.integrations.torch._kineto import Wanted
+    from eventide.integrations.torch._session import Session
 
     def measure(harvest: bool) -> float:
         recorder = et.Recorder()
@@ -95,7 +95,7 @@ def profile(torch: Any, number: int, *, shapes: bool) -> Round:
 
 def modules(torch: Any, number: int) -> tuple[Round, Round]:
     """A call of a module under `eventide run`, and with torch's global hooks."""
-    from eventide.profiler._torch_modules import TorchModules
+    from eventide.integrations.torch._modules import TorchModules
 
     inside = 100
     net = torch.nn.Sequential(*(torch.nn.Identity() for _ in range(inside)))

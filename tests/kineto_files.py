@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from eventide.store import Trace, _kineto
+from eventide.trace import Trace
+from eventide.trace.formats.chrome import _reader
 
 TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces"
 KERNEL = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7}
@@ -37,7 +38,7 @@ def write(path: Path, document: Any) -> Path:
 
 
 def read(path: Path, document: Any, **options: Any) -> Trace:
-    return _kineto.read(write(path, document), **options)
+    return _reader.read(write(path, document), **options)
 
 
 def rows(trace: Trace, table: str, *columns: str) -> list[Any]:

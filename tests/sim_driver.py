@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eventide.backends import DeviceBackend
-    from eventide.backends._sim_schedule import Marker, Stream
+    from eventide.backends.sim._schedule import Marker, Stream
 
 
 class FakeWork:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eventide.store import Trace
+from eventide.trace import Trace
 
 
 class Builder:

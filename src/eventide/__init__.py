@@ -8,9 +8,9 @@ Device, devices, Capabilities             where it runs                      eve
 current_stream, default_stream, set_stream, synchronize                      eventide.runtime
 hooks                                     hear what happens                  eventide.hooks
 sanitize, sanitizer                       is this program right?             eventide.sanitizer
-compiling, adapters                       hear when compilers run            eventide.compiling, eventide.adapters
-span, instant, counter, Recorder          record what happens                eventide.store
-Trace, open_trace                         what was recorded, as columns      eventide.store
+compiling, integrations                   hear when compilers run            eventide.compiling, eventide.integrations
+span, instant, counter, Recorder          record what happens                eventide.recording
+Trace, open_trace                         what was recorded, as columns      eventide.trace
 profile, current_profiler                 record a scope, ask what took time  eventide.profiler
 EventideError and its kinds               what goes wrong                    eventide.errors
 """
@@ -32,6 +32,7 @@ from eventide.errors import (
     UsageTypeError,
     UsageValueError,
 )
+from eventide.recording import counter, instant, span
 from eventide.runtime import (
     Buffer,
     Device,
@@ -49,15 +50,15 @@ from eventide.runtime import (
     synchronize,
     work,
 )
-from eventide.store import counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide import adapters, compiling, profiler, sanitizer
+    from eventide import compiling, integrations, profiler, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.profiler import current_profiler, profile
+    from eventide.recording import Recorder
     from eventide.runtime import Future
     from eventide.sanitizer import sanitize
-    from eventide.store import Recorder, Trace, open_trace
+    from eventide.trace import Trace, open_trace
 
 __version__ = "0.1.0"
 
@@ -85,7 +86,6 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
-    "adapters",
     "compiling",
     "counter",
     "current_profiler",
@@ -97,6 +97,7 @@ __all__ = [
     "hooks",
     "host_access",
     "instant",
+    "integrations",
     "open_trace",
     "profile",
     "profiler",
@@ -108,19 +109,19 @@ __all__ = [
     "work",
 ]
 
-# Names that come when asked for, and the room of each.
+# Lazily imported names and their packages.
 _ON_USE = {
     "current_profiler": "profiler",
     "profile": "profiler",
     "profiler": "profiler",
     "Capabilities": "backends",
     "DeviceBackend": "backends",
-    "adapters": "adapters",
+    "integrations": "integrations",
     "compiling": "compiling",
     "Future": "runtime",
-    "Recorder": "store",
-    "Trace": "store",
-    "open_trace": "store",
+    "Recorder": "recording",
+    "Trace": "trace",
+    "open_trace": "trace",
     "sanitize": "sanitizer",
     "sanitizer": "sanitizer",
 }
@@ -132,8 +133,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    room = import_module(f"eventide.{_ON_USE[name]}")
-    return room if _ON_USE[name] == name else getattr(room, name)
+    package = import_module(f"eventide.{_ON_USE[name]}")
+    return package if _ON_USE[name] == name else getattr(package, name)
 
 
 if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:

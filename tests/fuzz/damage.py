@@ -23,7 +23,7 @@ import numpy as np
 
 import eventide as et
 from eventide.cli import main
-from eventide.store._proto import field
+from eventide.trace.formats.perfetto._proto import field
 from tests.reference.perfetto_packets import packets
 
 VERBS = (

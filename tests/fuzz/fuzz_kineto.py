@@ -18,8 +18,8 @@ import atheris
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from eventide.errors import TraceFormatError
-from eventide.store import _kineto
-from eventide.store._check import check
+from eventide.trace._check import check
+from eventide.trace.formats.chrome import _reader
 from tests.property import test_kineto_oracle as oracle
 
 _FILE = Path(tempfile.mkdtemp()) / "trace.json"
@@ -39,7 +39,7 @@ def read_anything(data: bytes) -> None:
         return
     _FILE.write_bytes(data[1:])
     try:
-        trace = _kineto.read(_FILE, max_event=1 << 20)
+        trace = _reader.read(_FILE, max_event=1 << 20)
     except TraceFormatError as error:
         assert error.path == str(_FILE)
         assert 0 <= error.offset <= 1 << 30
@@ -50,12 +50,14 @@ def read_anything(data: bytes) -> None:
 def _instrument(names: dict[str, object]) -> None:
     """The reader's own functions: an import hook does not see them in an editable installation."""
     for value in names.values():
-        if inspect.isfunction(value) and value.__module__.startswith("eventide.store._kineto"):
+        if inspect.isfunction(value) and value.__module__.startswith("eventide.trace.formats.chrome._reader"):
             atheris.instrument_func(value)
 
 
 if __name__ == "__main__":
-    for module in [module for name, module in sys.modules.items() if name.startswith("eventide.store._kineto")]:
+    for module in [
+        module for name, module in sys.modules.items() if name.startswith("eventide.trace.formats.chrome._reader")
+    ]:
         _instrument(vars(module))
         for value in vars(module).values():
             _instrument(dict(vars(value)) if inspect.isclass(value) else {})

@@ -12,8 +12,8 @@ import sys
 import atheris
 
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
-from eventide.sanitizer import _check, _program, _queues, _walk
-from eventide.sanitizer._check import VERDICTS, check_program
+from eventide.sanitizer.program import _check, _program, _queues, _walk
+from eventide.sanitizer.program._check import VERDICTS, check_program
 
 
 def check_anything(data: bytes) -> None:

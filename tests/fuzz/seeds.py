@@ -86,7 +86,7 @@ def buffers() -> dict[str, bytes]:
 
 def perfetto() -> dict[str, bytes]:
     """Our own file, its parts of the native encoder, and one of each thing that other writers do."""
-    from eventide.store._proto import field
+    from eventide.trace.formats.perfetto._proto import field
     from tests.fuzz import damage
     from tests.reference.perfetto_packets import packets
 

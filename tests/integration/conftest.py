@@ -22,7 +22,7 @@ def streams() -> Iterator[list[et.Stream]]:
 @pytest.fixture
 def torch_adapter() -> Iterator[None]:
     """torch's adapter is in."""
-    from eventide.adapters.torch import install, uninstall
+    from eventide.integrations.torch import install, uninstall
 
     install()
     yield

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import eventide as et
-from eventide.adapters._torch_kineto import Wanted
-from eventide.adapters._torch_session import Session
+from eventide.integrations.torch._kineto import Wanted
+from eventide.integrations.torch._session import Session
 from tests.helpers import TIMEOUT
 
 

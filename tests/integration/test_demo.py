@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from eventide.cli import _program, main
+from eventide.cli import main
+from eventide.cli.demo import _program
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 100  # seconds

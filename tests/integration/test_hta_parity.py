@@ -17,7 +17,7 @@ import pytest
 import eventide as et
 from eventide.analysis import View, breakdown, critical_path, idle, summary
 from eventide.analysis._launches import launches_of
-from eventide.store import Trace
+from eventide.trace import Trace
 from tests.integration.processes import ROOT, run
 
 TRACES = ROOT.parent / "shared" / "traces"

@@ -39,7 +39,7 @@ print(json.dumps(planes))
 """
 HEARD = """
 import sys, time, jax, eventide as et
-from eventide.adapters import jax as adapter
+from eventide.integrations import jax as adapter
 f = jax.jit(lambda x: (x @ x).sum())
 x = jax.numpy.ones((64, 64))
 f(x).block_until_ready()

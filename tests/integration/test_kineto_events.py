@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import eventide as et
-from eventide.adapters._torch_events import Conversion
+from eventide.integrations.torch._events import Conversion
 from tests.integration.processes import ROOT
 from tests.kineto_event import PID, events_of
 

@@ -196,7 +196,7 @@ def test_a_driver_that_kills_its_process_is_one_line_and_the_rest_works(tmp_path
     # PoCL without a linker on the PATH calls abort() at the first kernel; an empty cache makes it look for one.
     code = """if True:
         import eventide as et
-        from eventide.backends import _opencl_probe
+        from eventide.backends.opencl import _probe
         print([d.type for d in et.devices() if d.type in ("cpu", "sim", "opencl")][0])
         try:
             et.Device("opencl")

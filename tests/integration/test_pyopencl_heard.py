@@ -49,7 +49,7 @@ def test_a_run_has_tracks_times_waits_syncs_builds_and_memory(tmp_path):
 
 @pytest.fixture
 def adapter():
-    from eventide.adapters import pyopencl
+    from eventide.integrations import pyopencl
 
     pyopencl.install()
     yield pyopencl
@@ -66,7 +66,7 @@ def names(module: object) -> dict[str, object]:
 
 
 def test_uninstall_leaves_pyopencl_as_it_was():
-    from eventide.adapters import pyopencl
+    from eventide.integrations import pyopencl
 
     places = (cl, cl._cl, cl.Event, cl.CommandQueue, cl.Kernel, cl.MemoryObject, cl.Program)
     before = [names(place) for place in places]
@@ -147,7 +147,7 @@ def test_the_queues_of_our_own_opencl_device_are_not_heard_twice(adapter):
 
 
 def test_pointers_to_const_are_known_with_and_without_argument_information(context):
-    from eventide.adapters._pyopencl_memory import constant_arguments
+    from eventide.integrations.pyopencl._memory import constant_arguments
 
     source = (
         "kernel void f(global const int *a, /* const */ global int *b, constant int *c, __global int const *restrict d,"

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import eventide as et
-from eventide.runtime import _lifetimes
+from eventide.runtime.access import lifetimes
 from tests.helpers import TIMEOUT
 
 pytestmark = pytest.mark.heavy
@@ -80,11 +80,11 @@ def test_memory_lives_as_long_as_any_tensor_has_it():
     view = x[10:]
     with et.sanitize():
         et.host_access(reads=view)
-        watched = dict(_lifetimes._watched)
+        watched = dict(lifetimes._watched)
         assert len(watched) == 1
         del x
         gc.collect()
-        assert _lifetimes._watched.keys() == watched.keys()
+        assert lifetimes._watched.keys() == watched.keys()
         del view
         gc.collect()
-        assert not _lifetimes._watched
+        assert not lifetimes._watched

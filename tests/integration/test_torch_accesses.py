@@ -114,7 +114,7 @@ def test_streams_are_as_they_were_after_the_sanitizer():
 
 
 def test_the_gpu_hooks_of_torch_feed_ours():
-    from eventide.adapters.torch import mirror_gpu_trace
+    from eventide.integrations.torch import mirror_gpu_trace
 
     heard: list[tuple[object, ...]] = []
     with (

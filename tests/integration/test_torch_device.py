@@ -84,7 +84,7 @@ def test_a_cuda_stream_without_a_cuda_device_is_one_line():
 
 
 def test_the_error_of_float32_milliseconds_is_what_the_format_says():
-    from eventide.backends._torch_clock import float32_error_ns
+    from eventide.backends.torch._clock import float32_error_ns
 
     assert float32_error_ns(0.0) == 1
     assert float32_error_ns(1000.0) == 62  # after a second: 2**-14 ms

@@ -17,10 +17,10 @@ from tests.integration.heard import Heard, in_thread
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters import _torch_operators as operators  # noqa: E402 - only where torch is
-from eventide.adapters import _torch_profilers as profilers  # noqa: E402
-from eventide.adapters.torch import install, uninstall  # noqa: E402
-from eventide.profiler._torch_run import TorchRun  # noqa: E402
+from eventide.integrations.torch import _operators as operators  # noqa: E402 - only where torch is
+from eventide.integrations.torch import _profilers as profilers  # noqa: E402
+from eventide.integrations.torch import install, uninstall  # noqa: E402
+from eventide.integrations.torch._run import TorchRun  # noqa: E402
 
 
 @pytest.fixture(params=["callbacks", "profiler"])

@@ -16,10 +16,10 @@ import eventide as et
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters.torch import install, uninstall  # noqa: E402 - only where torch is
-from eventide.profiler import _torch_modules as heard  # noqa: E402
-from eventide.profiler._torch_modules import TorchModules  # noqa: E402
-from eventide.profiler._torch_run import TorchRun  # noqa: E402
+from eventide.integrations.torch import _modules as heard  # noqa: E402
+from eventide.integrations.torch import install, uninstall  # noqa: E402 - only where torch is
+from eventide.integrations.torch._modules import TorchModules  # noqa: E402
+from eventide.integrations.torch._run import TorchRun  # noqa: E402
 
 nn = torch.nn
 OWN = nn.Module.__call__

@@ -13,7 +13,7 @@ import eventide as et
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.profiler._torch_modules import TorchModules  # noqa: E402 - only where torch is
+from eventide.integrations.torch._modules import TorchModules  # noqa: E402 - only where torch is
 
 nn = torch.nn
 OWN = nn.Module.__call__

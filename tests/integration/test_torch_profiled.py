@@ -18,7 +18,7 @@ from tests.integration.heard import Heard, in_thread
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.profiler._torch_run import TorchRun  # noqa: E402
+from eventide.integrations.torch._run import TorchRun  # noqa: E402
 
 
 def test_shapes_and_flops_come_with_the_operators_when_asked_for(torch_adapter):

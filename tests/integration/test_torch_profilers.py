@@ -20,9 +20,9 @@ from tests.kineto_event import events_of
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("torch_adapter")]
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.adapters import _torch_profilers as profilers  # noqa: E402 - only where torch is
-from eventide.adapters import _torch_session  # noqa: E402
-from eventide.adapters._torch_kineto import Kineto  # noqa: E402
+from eventide.integrations.torch import _profilers as profilers  # noqa: E402 - only where torch is
+from eventide.integrations.torch import _session  # noqa: E402
+from eventide.integrations.torch._kineto import Kineto  # noqa: E402
 
 EVENT_SYNC = ROOT.parent / "shared" / "traces" / "nvidia_event_sync.json.gz"
 
@@ -173,8 +173,8 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
             shift = began[0] - min(row.start_ns() for row in events_of(EVENT_SYNC, "CUDA"))
             return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
 
-    monkeypatch.setattr(_torch_session, "Kineto", FromFile)
-    monkeypatch.setattr("eventide.profiler._torch.hears_devices", lambda: True)
+    monkeypatch.setattr(_session, "Kineto", FromFile)
+    monkeypatch.setattr("eventide.integrations.torch._watch.hears_devices", lambda: True)
     with et.profile() as prof:
         torch.empty(3)
         began.append(time.time_ns())

@@ -47,7 +47,7 @@ HOOKS = """
 import sys, eventide as et
 from triton import knobs
 from triton.compiler import LazyDict
-from eventide.adapters import triton as adapter
+from eventide.integrations import triton as adapter
 
 enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
 heard = []

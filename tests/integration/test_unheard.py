@@ -61,8 +61,8 @@ with et.span("the rest"):
 """
 BY_HAND = """
 import sys
-from eventide import adapters
-adapter = getattr(adapters, {name!r})
+from eventide import integrations
+adapter = getattr(integrations, {name!r})
 sys.path[:] = [place for place in sys.path if "site-packages" not in place]
 try:
     adapter.install()

@@ -1,42 +1,55 @@
-"""The house of docs/design.md, chapter 2: imports point down only, and rooms on one line do not see each other."""
+"""The layers of docs/design.md, chapter 2: imports point down only; packages on one line do not import each other."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.meta._project import NATIVE, PACKAGE, relative
 
-# Top first. A room may import the rooms on the lines below its own, and itself.
-HOUSE = (
+# Top first. A package may import the packages on the lines below its own, and itself. A folder inside a package has a
+# line of its own where its imports have a direction too.
+LAYERS = (
     ("cli", "pytest_plugin"),
+    ("run",),
+    ("profiler", "testing"),
     ("report",),
     ("analysis",),
-    ("profiler", "sanitizer", "testing"),
-    ("adapters",),
-    ("runtime",),
-    ("backends", "compiling"),
-    ("hooks",),
-    ("store",),
-    ("errors", "_interpreter", "_native"),
+    ("sanitizer",),
+    ("integrations.torch", "integrations.jax", "integrations.numba", "integrations.triton", "integrations.pyopencl"),
+    ("integrations",),
+    ("recording",),
+    ("trace.formats",),
+    ("trace.linking",),
+    ("trace",),
+    ("runtime", "compiling"),
+    ("runtime.access",),
+    ("backends", "hooks"),
+    ("_util", "errors", "_interpreter", "_native"),
 )
-FLOOR = {room: number for number, line in enumerate(HOUSE) for room in line}
-# `import eventide` is the front door: it shows names of every room, so only the top line may come in through it.
+LEVEL = {package: number for number, line in enumerate(LAYERS) for package in line}
+# `import eventide` is the front door: it shows names of every package, so only the top line may import it.
 FRONT_DOOR = ""
 
 
-def room_of(path: Path, package: Path = PACKAGE) -> str:
+def package_in(parts: Sequence[str]) -> str:
+    """("trace", "formats", "parquet") -> trace.formats; ("runtime", "_stream") -> runtime; () -> the front door."""
+    names = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
+    return next((name for name in names if name in LEVEL), parts[0] if parts else FRONT_DOOR)
+
+
+def package_of(path: Path, package: Path = PACKAGE) -> str:
     """src/eventide/runtime/_stream.py -> runtime; src/eventide/__init__.py -> the front door."""
-    first = path.relative_to(package).parts[0].removesuffix(".py").removesuffix(".pyi")
-    return FRONT_DOOR if first in {"__init__", "__main__"} else first
+    parts = path.relative_to(package).with_suffix("").parts
+    return FRONT_DOOR if parts[0] in {"__init__", "__main__"} else package_in(parts)
 
 
-def imported_rooms(path: Path, package: Path = PACKAGE) -> Iterator[tuple[int, str]]:
-    """(line, room) of each import of our own, wherever it stands: in a function or for type checking as well."""
+def imported_packages(path: Path, package: Path = PACKAGE) -> Iterator[tuple[int, str]]:
+    """(line, package) of each import of our own, wherever it is: in a function or for type checking as well."""
     here = ("eventide", *path.relative_to(package).with_suffix("").parts)
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -44,42 +57,43 @@ def imported_rooms(path: Path, package: Path = PACKAGE) -> Iterator[tuple[int, s
         elif isinstance(node, ast.ImportFrom):
             base = [*here[: -node.level]] if node.level else []
             base += node.module.split(".") if node.module else []
-            # `from eventide import errors` names a room, `from eventide import Stream` the front door.
-            inner = [alias.name for alias in node.names if base == ["eventide"] and alias.name in FLOOR]
-            targets = [f"eventide.{name}" for name in inner]
-            if len(inner) < len(node.names):
+            # `from eventide import errors` names a package, `from eventide import Stream` the front door.
+            names = {alias.name for alias in node.names}
+            inner = {name for name in names if ".".join([*base[1:], name]) in LEVEL}
+            targets = [".".join([*base, name]) for name in sorted(inner)]
+            if inner < names:
                 targets.append(".".join(base))
         else:
             continue
         for target in targets:
-            parts = target.split(".")
-            if parts[0] == "eventide":
-                yield node.lineno, parts[1] if len(parts) > 1 else FRONT_DOOR
+            first, *rest = target.split(".")
+            if first == "eventide":
+                yield node.lineno, package_in(rest)
 
 
-def forbidden(room: str, target: str) -> str | None:
-    """Why `room` may not import `target`, or None."""
-    if room in {FRONT_DOOR, target}:
+def forbidden(package: str, target: str) -> str | None:
+    """Why `package` may not import `target`, or None."""
+    if package in {FRONT_DOOR, target}:
         return None
     if target == FRONT_DOOR:
-        return None if FLOOR[room] == 0 else "only the top line uses the front door; import the room itself"
-    if target not in FLOOR:
-        return f"no room is called {target!r}; the house is drawn in docs/design.md"
-    if FLOOR[target] == FLOOR[room]:
-        return "rooms on one line do not see each other"
-    return "imports point down" if FLOOR[target] < FLOOR[room] else None
+        return None if LEVEL[package] == 0 else "only the top line uses the front door; import the package itself"
+    if target not in LEVEL:
+        return f"there is no package {target!r}; docs/design.md lists them"
+    if LEVEL[target] == LEVEL[package]:
+        return "packages on one line do not import each other"
+    return "imports point down" if LEVEL[target] < LEVEL[package] else None
 
 
-def violations(package: Path) -> list[str]:
+def violations(root: Path) -> list[str]:
     found = []
-    for path in sorted(package.rglob("*.py")):
-        room = room_of(path, package)
-        if room not in FLOOR and room != FRONT_DOOR:
-            found.append(f"{path.relative_to(package)}: no room is called {room!r}")
+    for path in sorted(root.rglob("*.py")):
+        package = package_of(path, root)
+        if package not in LEVEL and package != FRONT_DOOR:
+            found.append(f"{path.relative_to(root)}: there is no package {package!r}; docs/design.md lists them")
             continue
-        for line, target in imported_rooms(path, package):
-            if reason := forbidden(room, target):
-                found.append(f"{path.relative_to(package)}:{line}: {room} imports {target or 'eventide'}: {reason}")
+        for line, target in imported_packages(path, root):
+            if reason := forbidden(package, target):
+                found.append(f"{path.relative_to(root)}:{line}: {package} imports {target or 'eventide'}: {reason}")
     return found
 
 
@@ -87,17 +101,64 @@ def test_imports_point_down_only() -> None:
     assert violations(PACKAGE) == []
 
 
+# Imports of another package's private module that remain: (importing module, imported module).
+PRIVATE_IMPORTS = {
+    ("run._autostart", "runtime._process"),  # its exit handler runs before that of the runtime
+    ("runtime._device", "hooks._subscription"),  # a setter that only the runtime calls
+}
+
+
+def private_imports(root: Path) -> set[tuple[str, str]]:
+    """(importing module, imported module) where a package imports a module of another one that starts with "_"."""
+    found = set()
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[0] in {"__init__", "__main__"}:  # the front door
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                targets = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            else:
+                continue
+            for target in targets:
+                first, *names = target.split(".")
+                private = first == "eventide" and any(name.startswith("_") for name in names[1:])
+                if private and names[0] != parts[0] and root.joinpath(*names).with_suffix(".py").is_file():
+                    found.add((".".join(parts), ".".join(names)))
+    return found
+
+
+def test_no_package_imports_another_one_s_private_module() -> None:
+    assert private_imports(PACKAGE) == PRIVATE_IMPORTS
+
+
 @pytest.mark.parametrize(
-    ("room", "code", "reason"),
+    "code", ["from eventide.trace import _b", "from eventide.trace._b import c", "import eventide.trace._b"]
+)
+def test_each_import_of_a_private_module_is_found(tmp_path: Path, code: str) -> None:
+    for name, text in (("analysis/_a.py", code), ("trace/_a.py", code), ("trace/_b.py", "")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert private_imports(tmp_path) == {("analysis._a", "trace._b")}
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "reason"),
     [
         ("hooks/_a.py", "from eventide.runtime import Stream", "imports point down"),
         ("hooks/_a.py", "def f():\n    import eventide.runtime._stream", "imports point down"),
         ("hooks/_a.py", "from ..runtime import Stream", "imports point down"),
         ("hooks/_a.py", "from .. import runtime", "imports point down"),
         ("hooks/_a.py", "from eventide import Stream", "front door"),
-        ("backends/_a.py", "from eventide import errors, compiling", "do not see each other"),
-        ("cellar/_a.py", "", "no room is called 'cellar'"),
-        ("runtime/_a.py", "from eventide.attic import x", "no room is called 'attic'"),
+        ("backends/_a.py", "from eventide import errors, hooks", "do not import each other"),
+        ("unknown/_a.py", "", "there is no package 'unknown'"),
+        ("runtime/_a.py", "from eventide.unknown import x", "there is no package 'unknown'"),
+        ("trace/_a.py", "from eventide.trace.formats import parquet", "imports point down"),
+        ("trace/_a.py", "from eventide.trace import formats", "imports point down"),
+        ("trace/formats/a/_b.py", "from eventide.trace import Trace, linking", None),
+        ("integrations/torch/_a.py", "from eventide.integrations import jax", "do not import each other"),
         (
             "runtime/_a.py",
             "from . import _b\nfrom eventide import _native, errors\nfrom eventide.hooks import on",
@@ -107,10 +168,10 @@ def test_imports_point_down_only() -> None:
         ("__init__.py", "from eventide.runtime import Stream", None),
     ],
 )
-def test_the_check_itself_sees_each_kind_of_import(tmp_path: Path, room: str, code: str, reason: str | None) -> None:
-    file = tmp_path / room
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(code, "utf-8")
+def test_the_check_itself_sees_each_kind_of_import(tmp_path: Path, file: str, code: str, reason: str | None) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code, "utf-8")
     found = violations(tmp_path)
     if reason is None:
         assert found == []

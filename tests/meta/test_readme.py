@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eventide.store import SCHEMAS
-from eventide.store._schema import CATEGORIES
+from eventide.trace import SCHEMAS
+from eventide.trace._schema import CATEGORIES
 from tests.meta._project import ROOT, run_python
 
 GUIDES = ("README.md", "docs/recording.md")

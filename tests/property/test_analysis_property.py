@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.analysis import View, breakdown, compare, critical_path, idle, memory, summary, syncs
-from eventide.analysis._hosts import nests_of
+from eventide.analysis._nesting import nests_of
 from tests.reference import analysis as oracle
 from tests.reference.critical_path import path_of
 from tests.trace_builder import Builder

@@ -16,11 +16,11 @@ from eventide import _native
 from eventide.analysis import critical_path, idle, syncs
 from eventide.analysis._blocking import blocking_of
 from eventide.analysis._view import view_of
-from eventide.store import Trace
-from eventide.store._eventide_columns import Names, texts
-from eventide.store._eventide_stacks import Stacks
-from eventide.store._eventide_tracks import Tracks
-from eventide.store._eventide_work import Work
+from eventide.trace import Trace
+from eventide.trace.formats.eventide._columns import Names, texts
+from eventide.trace.formats.eventide._stacks import Stacks
+from eventide.trace.formats.eventide._tracks import Tracks
+from eventide.trace.formats.eventide._work import Work
 from tests.reference import derived_work as reference
 from tests.reference.derived_work import ABSENT, SYNCS
 

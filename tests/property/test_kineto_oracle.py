@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventide._native import ChromeDocument
-from eventide.store import Trace, _kineto
-from eventide.store._kineto_categories import KNOWN
+from eventide.trace import Trace
+from eventide.trace.formats.chrome import _reader
+from eventide.trace.linking._categories import KNOWN
 from tests.kineto_files import CALL, KERNEL, TRACES, event, real_trace, rows
 from tests.reference.kineto_oracle import Oracle, build
 
@@ -116,7 +117,7 @@ def test_every_document_reads_as_plain_python_reads_it(document, ascii_only, ind
     text = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     pieces = [text[a:b] for a, b in pairwise(edges)]
-    _compare(_kineto.read_pieces(pieces, Path("random.json")), build(text))
+    _compare(_reader.read_pieces(pieces, Path("random.json")), build(text))
 
 
 @st.composite
@@ -173,7 +174,7 @@ def _programs(draw: st.DrawFn) -> list[dict[str, Any]]:
 @given(_programs())
 def test_waits_and_synchronizations_are_tied_as_plain_python_ties_them(events):
     text = json.dumps(events).encode()
-    _compare(_kineto.read_pieces([text], Path("random.json")), build(text))
+    _compare(_reader.read_pieces([text], Path("random.json")), build(text))
 
 
 SMALL = {
@@ -191,7 +192,7 @@ SMALL = {
 def test_a_document_may_be_cut_at_every_byte():
     text = json.dumps(SMALL, ensure_ascii=False).replace("\\n", "\\ud83d\\ude00\\n").encode()
     oracle = build(text)
-    _compare(_kineto.read_pieces((text[i : i + 1] for i in range(len(text))), Path("bytes.json")), oracle)
+    _compare(_reader.read_pieces((text[i : i + 1] for i in range(len(text))), Path("bytes.json")), oracle)
     whole = _parse([text])
     assert whole[0] == "whole"
     for cut in range(len(text) + 1):
@@ -220,4 +221,4 @@ def test_real_traces_read_as_plain_python_reads_them(name):
     text = gzip.decompress(path.read_bytes())
     # In the large ones a plain search for the ends of arrows takes minutes.
     edges = SIZES[name] <= LARGE
-    _compare(_kineto.read(path), build(text, edges=edges), edges=edges)
+    _compare(_reader.read(path), build(text, edges=edges), edges=edges)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.runtime._layout import covered
+from eventide.runtime.access._layout import covered
 
 INDEX = st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([-3, -2, -1, 1, 2, 3, 4])).map(
     lambda part: slice(*part)

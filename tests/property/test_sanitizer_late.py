@@ -13,10 +13,10 @@ import pytest
 
 from eventide._native import Sanitizer
 from eventide.sanitizer import Finding
-from eventide.sanitizer._check import VERDICTS
-from eventide.sanitizer._program import Step, parse
-from eventide.sanitizer._queues import Queues
-from eventide.sanitizer._walk import _Walker
+from eventide.sanitizer.program._check import VERDICTS
+from eventide.sanitizer.program._program import Step, parse
+from eventide.sanitizer.program._queues import Queues
+from eventide.sanitizer.program._walk import _Walker
 from tests.property.stream_programs import Program, legal, random_program, smaller
 from tests.reference import sanitizer_oracle
 from tests.reference.sanitizer_oracle import Timings, queued, without_idle_waits

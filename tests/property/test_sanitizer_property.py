@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from eventide.sanitizer import check_program_findings
-from eventide.sanitizer._check import VERDICTS
+from eventide.sanitizer.program._check import VERDICTS
 from tests.property.stream_programs import Program, random_collectives, random_held_up, random_program, smaller
 from tests.reference import sanitizer_oracle
 

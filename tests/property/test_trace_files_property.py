@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eventide as et
-from eventide.store import CATEGORIES
+from eventide.trace import CATEGORIES
 from tests.reference import chrome_events, perfetto_packets
 from tests.reference.traces import ODD_NAMES, assert_same
 

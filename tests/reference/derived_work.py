@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from typing import Any, Protocol
 
-from eventide.store._memory_changes import memory_changes
+from eventide.trace.formats.chrome._write_memory import memory_changes
 
 ABSENT = -(2**63)
 NEWEST = -1

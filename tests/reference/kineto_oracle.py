@@ -10,8 +10,8 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
-from eventide.store._kineto_categories import KNOWN, rule_of
-from eventide.store._kineto_words import is_device, on_device
+from eventide.trace.linking._categories import KNOWN, rule_of
+from eventide.trace.linking._words import is_device, on_device
 from tests.reference.json_numbers import identity, integer, picoseconds, rounded
 
 _WORK = {"kernel", "copy", "communication", "work"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import eventide as et
-from eventide.store import SCHEMAS
+from eventide.trace import SCHEMAS
 
 ODD_NAMES = (
     'quote " backslash \\',

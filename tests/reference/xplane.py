@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from eventide.store._proto import field as wire
-from eventide.store._proto import varint
+from eventide.trace.formats.perfetto._proto import field as wire
+from eventide.trace.formats.perfetto._proto import varint
 
 BEGAN = 1_790_000_000_123_456_789  # Unix ns
 

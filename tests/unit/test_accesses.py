@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eventide as et
-from eventide.runtime._access import accesses_of
+from eventide.runtime.access._access import accesses_of
 from tests.helpers import TIMEOUT, heard
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from eventide import adapters
-from eventide.adapters import _all
-from eventide.adapters._on_import import when_imported
+from eventide import integrations
+from eventide._util.on_import import when_imported
+from eventide.integrations import _all
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def adapter(monkeypatch):
 
     def make(name: str, install=None) -> list[str]:
         calls: list[str] = []
-        module: Any = ModuleType(f"eventide.adapters.{name}")
+        module: Any = ModuleType(f"eventide.integrations.{name}")
         module.install = install or (lambda: calls.append(f"install with {sys.modules[name].value}"))
         module.uninstall = lambda: calls.append("uninstall")
         module.installed = lambda: False
@@ -88,7 +88,7 @@ def test_one_who_waits_no_longer_is_not_told(framework) -> None:
 def test_an_adapter_is_installed_when_the_program_imports_its_framework(framework, adapter) -> None:
     framework("frame_d", "value = 4")
     calls = adapter("frame_d")
-    with adapters.install_when_imported("frame_d") as waiting:
+    with integrations.install_when_imported("frame_d") as waiting:
         assert waiting.status == {"frame_d": "waiting"}
         importlib.import_module("frame_d")
 
@@ -100,7 +100,7 @@ def test_a_framework_that_breaks_on_import_is_one_line_and_its_own_error(framewo
     framework("frame_e", "raise OSError('libdevice.so is missing')")
     framework("frame_f", "value = 6")
     broken, fine = adapter("frame_e"), adapter("frame_f")
-    with adapters.install_when_imported("frame_e", "frame_f") as waiting:
+    with integrations.install_when_imported("frame_e", "frame_f") as waiting:
         with pytest.raises(OSError, match=r"libdevice\.so is missing"):
             importlib.import_module("frame_e")
         importlib.import_module("frame_f")
@@ -118,7 +118,7 @@ def test_a_framework_of_another_version_is_one_line_and_the_program_goes_on(fram
         raise AttributeError("frame_g has no monitoring")
 
     adapter("frame_g", install)
-    with adapters.install_when_imported("frame_g") as waiting:
+    with integrations.install_when_imported("frame_g") as waiting:
         importlib.import_module("frame_g")
     (line,) = [record.getMessage() for record in caplog.records]
     assert line == "Eventide cannot hear frame_g 0.1: AttributeError: frame_g has no monitoring"
@@ -127,20 +127,23 @@ def test_a_framework_of_another_version_is_one_line_and_the_program_goes_on(fram
 
 def test_a_framework_that_is_missing_stays_the_program_s_own_business(adapter) -> None:
     calls = adapter("frame_h")
-    with adapters.install_when_imported("frame_h") as waiting, pytest.raises(ModuleNotFoundError, match="'frame_h'"):
+    with (
+        integrations.install_when_imported("frame_h") as waiting,
+        pytest.raises(ModuleNotFoundError, match="'frame_h'"),
+    ):
         importlib.import_module("frame_h")
     assert (calls, waiting.status) == ([], {"frame_h": "waiting"})
 
 
 def test_an_adapter_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no adapter 'cobol'; there are torch, jax"):
-        adapters.install_when_imported("cobol")
+        integrations.install_when_imported("cobol")
     with pytest.raises(AttributeError, match="has no attribute 'cobol'"):
-        adapters.cobol
+        integrations.cobol
 
 
 def test_nothing_waits_after_all_are_closed() -> None:
     before = list(sys.meta_path)
-    with adapters.install_when_imported():
+    with integrations.install_when_imported():
         pass
     assert sys.meta_path == before

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from eventide.analysis import breakdown, summary
-from eventide.store import Trace
+from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 

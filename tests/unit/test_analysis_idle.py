@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eventide.analysis import idle
-from eventide.store import Trace
+from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 

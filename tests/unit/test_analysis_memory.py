@@ -6,7 +6,7 @@ from rich.console import Console
 
 from eventide.analysis import compiles, memory, syncs
 from eventide.report import render_memory
-from eventide.store import Trace
+from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from eventide import UsageValueError
 from eventide.analysis import CriticalPath, critical_path
-from eventide.store import Trace
+from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 

@@ -10,12 +10,13 @@ from rich.console import Console
 
 import eventide as et
 from eventide.analysis import NameRow, StreamRow
-from eventide.cli import _calibrate, _demo, _main, _program, _run, main
-from eventide.cli._demo import DemoResult, Outcome
-from eventide.cli._demo_check import Place, Verdict
-from eventide.cli._demo_record import Recorded
-from eventide.cli._demo_text import conclusions, show_demo
-from eventide.cli._timeline import Span, draw, overlap
+from eventide.cli import _main, _run, main
+from eventide.cli.demo import _calibrate, _measure, _program
+from eventide.cli.demo._check import Place, Verdict
+from eventide.cli.demo._measure import DemoResult, Outcome
+from eventide.cli.demo._record import Recorded
+from eventide.cli.demo._text import conclusions, show_demo
+from eventide.cli.demo._timeline import Span, draw, overlap
 
 SPANS = (
     Span("load", 7, 0, 0.0, 4.0),
@@ -147,7 +148,7 @@ def test_ctrl_c_is_code_130(monkeypatch):
 
 @pytest.mark.parametrize(("events", "code"), [(RIGHT, 0), (dataclasses.replace(RIGHT, identical=19), 1)])
 def test_the_demo_is_code_1_only_when_a_run_with_every_wait_went_wrong(events, code, monkeypatch, capsys):
-    monkeypatch.setattr(_demo, "demo", lambda runs, seed, folder, step: result(events, WRONG))
+    monkeypatch.setattr(_measure, "demo", lambda runs, seed, folder, step: result(events, WRONG))
     assert main(["demo", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["outcomes"][1]["identical"] == events.identical
 

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 import eventide as et
-from eventide.backends._available import BACKENDS
+from eventide.backends.registry import BACKENDS
 from tests.immediate_device import Prompt
 
 CAPABILITIES = {

@@ -9,7 +9,7 @@ import pytest
 import eventide as et
 from eventide import _native
 from eventide.errors import EventideError
-from eventide.hooks import Observer, _feed, observe
+from eventide.hooks import Observer, feed, observe
 
 
 class Heard(Observer):
@@ -29,10 +29,10 @@ class Heard(Observer):
         self.all.append(("memory", record.device, record.handle, record.bytes))
 
 
-def programs(wait: bool) -> tuple[_feed.ForeignStream, _feed.ForeignStream]:
-    one, two = _feed.ForeignStream("other:0", "one"), _feed.ForeignStream("other:0", "two")
-    memory = _feed.new_memory(100)
-    event = _feed.new_event()
+def programs(wait: bool) -> tuple[feed.ForeignStream, feed.ForeignStream]:
+    one, two = feed.ForeignStream("other:0", "one"), feed.ForeignStream("other:0", "two")
+    memory = feed.new_memory(100)
+    event = feed.new_event()
     one.submit("write", (), ((memory, 100),))
     one.record(event)
     if wait:
@@ -44,12 +44,12 @@ def programs(wait: bool) -> tuple[_feed.ForeignStream, _feed.ForeignStream]:
 def test_observers_hear_what_is_fed():
     heard = Heard()
     with observe(heard):
-        stream = _feed.ForeignStream("other:7", "mine")
+        stream = feed.ForeignStream("other:7", "mine")
         work = stream.submit("job")
         stream.complete(work, 10, 30)
         stream.complete(stream.submit("bad"), 40, 50, ok=False)
-        address = _feed.new_memory(5000)
-        _feed.allocated("other:7", address, 5000)
+        address = feed.new_memory(5000)
+        feed.allocated("other:7", address, 5000)
     assert heard.all[0] == ("stream", "other:7", stream.id)
     assert heard.all[1:3] == [("work", stream.id, work, "job"), ("over", work, 10, 30, "ok")]
     assert heard.all[4][-1] == "failed"
@@ -57,10 +57,10 @@ def test_observers_hear_what_is_fed():
 
 
 def test_ids_are_those_of_the_runtime_and_given_once():
-    ids = [_feed.ForeignStream("other:0", "").id, et.Stream("cpu").stream_id, _feed.ForeignStream("other:0", "").id]
+    ids = [feed.ForeignStream("other:0", "").id, et.Stream("cpu").stream_id, feed.ForeignStream("other:0", "").id]
     assert len(set(ids)) == 3
     assert ids == sorted(ids)
-    events = [_feed.new_event() for _ in range(3)]
+    events = [feed.new_event() for _ in range(3)]
     assert len(set(events)) == 3
 
 
@@ -71,7 +71,7 @@ def test_the_same_device_name_is_the_same_device_and_others_are_not():
 
 @pytest.mark.parametrize("sizes", [(1, 4096, 1), (4097, 1, 10**9, 1)])
 def test_memory_never_overlaps(sizes):
-    places = [(_feed.new_memory(size), size) for size in sizes]
+    places = [(feed.new_memory(size), size) for size in sizes]
     for (first, size), (second, _) in itertools.pairwise(places):
         assert first + size <= second
 
@@ -106,15 +106,15 @@ def test_a_recording_has_the_foreign_streams_as_tracks_and_the_wait_as_an_edge(t
 
 def test_a_sync_that_gives_up_orders_nothing():
     with et.sanitize() as findings:
-        stream = _feed.ForeignStream("other:0", "one")
-        memory = _feed.new_memory(8)
+        stream = feed.ForeignStream("other:0", "one")
+        memory = feed.new_memory(8)
         stream.submit("write", (), ((memory, 8),))
-        _feed.Sync(stream).end(gave_up=True)
+        feed.Sync(stream).end(gave_up=True)
         _native.host_access(((memory, 8),), ())
     assert [finding.kind for finding in findings] == ["race"]
     with et.sanitize() as findings:
         stream.submit("write", (), ((memory, 8),))
-        _feed.Sync(stream).end()
+        feed.Sync(stream).end()
         _native.host_access(((memory, 8),), ())
     assert not findings
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eventide as et
-from eventide.runtime._host import hand_over, receive
+from eventide.runtime.access._host import hand_over, receive
 from tests.helpers import TIMEOUT, eventually, heard
 
 

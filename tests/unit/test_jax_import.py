@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import eventide as et
-from eventide.adapters._jax_profile import record_profile
+from eventide.integrations.jax._profile import record_profile
 from eventide.runtime import HostClock
 from tests.reference.xplane import Event, Line, Plane, encode, environment
 

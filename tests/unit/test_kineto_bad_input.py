@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import eventide as et
-from eventide.store import _kineto
+from eventide.trace.formats.chrome import _reader
 from tests.kineto_files import read, rows
 
 GOOD = '{"ph":"X","name":"good","pid":1,"tid":1,"ts":1,"dur":2}'
@@ -91,7 +91,7 @@ def test_every_cut_of_a_document_is_read_or_refused(file):
         file.write_bytes(data[:length])
         whole = data[:length].count(b'"dur":2}')
         try:
-            trace = _kineto.read(file)
+            trace = _reader.read(file)
         except et.TraceFormatError:
             assert whole == 0
         else:
@@ -214,11 +214,11 @@ def test_a_gzip_bomb_is_refused_in_little_memory_unless_it_is_asked_for(file):
     with pytest.raises(
         et.TraceFormatError, match="this looks like a bomb; if it is none, inflate it with gunzip first"
     ):
-        _kineto.read(file)
+        _reader.read(file)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 << 20
-    assert _kineto.read(file, inflate_limit=None).spans.num_rows == 1
+    assert _reader.read(file, inflate_limit=None).spans.num_rows == 1
 
 
 def test_a_gzip_stream_that_was_cut_gives_what_is_in_it(tmp_path):
@@ -226,7 +226,7 @@ def test_a_gzip_stream_that_was_cut_gives_what_is_in_it(tmp_path):
     whole = gzip.compress(f"[{events}]".encode())
     file = tmp_path / "trace.json.gz"
     file.write_bytes(whole[: len(whole) // 2])
-    trace = _kineto.read(file)
+    trace = _reader.read(file)
     assert 5_000 < trace.spans.num_rows < 15_000
     assert any("the gzip stream ends early" in warning for warning in trace.metadata["warnings"])
     assert any("in the middle of an event" in warning for warning in trace.metadata["warnings"])
@@ -239,7 +239,7 @@ def test_a_gzip_stream_that_is_broken_gives_what_is_before_the_break(tmp_path):
     whole[middle : middle + 64] = bytes(255 for _ in range(64))
     file = tmp_path / "trace.json.gz"
     file.write_bytes(whole)
-    trace = _kineto.read(file)
+    trace = _reader.read(file)
     assert trace.spans.num_rows < 20_000
     assert trace.metadata["warnings"]
 
@@ -247,7 +247,7 @@ def test_a_gzip_stream_that_is_broken_gives_what_is_before_the_break(tmp_path):
 def test_gzip_files_glued_together_are_one_file(tmp_path):
     file = tmp_path / "trace.json.gz"
     file.write_bytes(gzip.compress(b"[" + GOOD.encode()) + gzip.compress(b"," + GOOD.encode() + b"]") + b"\0" * 512)
-    trace = _kineto.read(file)
+    trace = _reader.read(file)
     assert trace.spans.num_rows == 2 and trace.metadata["warnings"] == []
 
 
@@ -272,9 +272,9 @@ def test_members_that_are_not_what_they_should_be_do_no_harm(file):
 
 def test_a_file_that_is_not_there_is_misuse(tmp_path):
     with pytest.raises(et.UsageError, match=r"cannot read .*No such file"):
-        _kineto.read(tmp_path / "absent.json")
+        _reader.read(tmp_path / "absent.json")
 
 
 def test_a_directory_is_misuse(tmp_path):
     with pytest.raises(et.UsageError, match="cannot read"):
-        _kineto.read(tmp_path)
+        _reader.read(tmp_path)

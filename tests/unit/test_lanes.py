@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as et
-from eventide.store._columns import assign_lanes
+from eventide.trace._columns import assign_lanes
 
 
 def lanes_of(spans, tracks=1):

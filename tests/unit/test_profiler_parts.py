@@ -12,7 +12,7 @@ from eventide.profiler._clocks import fit
 from eventide.profiler._cycle import numbered
 from eventide.profiler._schedule import ask
 from eventide.profiler._self_time import self_times
-from eventide.store import Trace
+from eventide.trace import Trace
 
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 

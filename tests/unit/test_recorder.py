@@ -11,7 +11,7 @@ import pytest
 
 import eventide as et
 from eventide import _native
-from eventide.store import note
+from eventide.recording import note
 from tests.unit.recordings import leftovers, marks
 
 SMALL = 1 << 20

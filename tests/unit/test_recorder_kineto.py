@@ -56,7 +56,7 @@ def test_correlation_ids_become_launches_and_waits() -> None:
 
 
 def test_what_torch_held_when_the_program_ended_is_a_warning() -> None:
-    from eventide.store import note
+    from eventide.recording import note
 
     with et.Recorder() as recorder:
         note({"torch": {"profiled": "memory", "held": True, "warnings": ["heard for a second only"]}})

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import eventide as et
-from eventide.store import _eventide_reader
+from eventide.trace.formats.eventide import _reader
 from tests.unit.recordings import marks
 
 
@@ -20,13 +20,13 @@ from tests.unit.recordings import marks
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The paths of traces that were derived, as it happens."""
     paths: list[Path] = []
-    derive = _eventide_reader.derive
+    derive = _reader.derive
 
     def counted(loaded: Any, path: Path) -> et.Trace:
         paths.append(path)
         return derive(loaded, path)
 
-    monkeypatch.setattr(_eventide_reader, "derive", counted)
+    monkeypatch.setattr(_reader, "derive", counted)
     return paths
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_stop(tmp_path: Path) -> None:
 
 
 def test_a_look_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    derive = _eventide_reader.derive
+    derive = _reader.derive
 
     def fail(loaded: Any, path: Path) -> et.Trace:
         if attempts.pop():
@@ -117,7 +117,7 @@ def test_a_look_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
         return derive(loaded, path)
 
     attempts = [False, True]
-    monkeypatch.setattr(_eventide_reader, "derive", fail)
+    monkeypatch.setattr(_reader, "derive", fail)
     with et.Recorder() as recorder:
         et.instant("1")
     with pytest.raises(MemoryError):
@@ -127,14 +127,14 @@ def test_a_look_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_threads_that_look_at_the_same_time_see_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    derive = _eventide_reader.derive
+    derive = _reader.derive
     both = threading.Barrier(2, timeout=60)
 
     def together(loaded: Any, path: Path) -> et.Trace:
         both.wait()  # both have begun to derive
         return derive(loaded, path)
 
-    monkeypatch.setattr(_eventide_reader, "derive", together)
+    monkeypatch.setattr(_reader, "derive", together)
     with et.Recorder() as recorder:
         et.instant("1")
     trace = recorder.trace

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eventide.cli import main
-from eventide.report import _format as f
+from eventide.report import format as f
 from tests.trace_builder import Builder
 
 ANSWERS = ("summary", "breakdown", "idle", "syncs", "memory", "compile", "critical-path")

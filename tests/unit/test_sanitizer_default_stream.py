@@ -8,7 +8,7 @@ import pytest
 
 import eventide as et
 from eventide.sanitizer import check_trace
-from eventide.store import open_trace
+from eventide.trace import open_trace
 from tests.helpers import TIMEOUT
 from tests.immediate_device import Prompt
 

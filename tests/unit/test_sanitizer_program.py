@@ -4,7 +4,7 @@ import pytest
 
 from eventide.errors import UsageError
 from eventide.sanitizer import check_program, check_program_findings
-from eventide.sanitizer._words import headline
+from eventide.sanitizer.output._words import headline
 
 X = {"buffer": "x", "from": 0, "to": 64}
 

@@ -13,7 +13,7 @@ from tests.helpers import TIMEOUT, Background, eventually
 from tests.sim_driver import Driver, FakeWork
 
 if TYPE_CHECKING:
-    from eventide.backends._sim_schedule import Marker
+    from eventide.backends.sim._schedule import Marker
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 
 import eventide as et
 from eventide import _native
-from eventide.store._eventide_columns import texts
-from eventide.store._proto import field, varint
+from eventide.trace.formats.eventide._columns import texts
+from eventide.trace.formats.perfetto._proto import field, varint
 from tests.fuzz.damage import left_by_a_killed_process
 from tests.reference.eventide_file import HEAD, NAMES, read
 

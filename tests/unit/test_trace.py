@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from eventide.store import CATEGORIES, SCHEMAS
+from eventide.trace import CATEGORIES, SCHEMAS
 from tests.reference.traces import small_trace
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import eventide as et
-from eventide.store import _open, _save
+from eventide.trace import _open, _save
 from tests.reference.traces import small_trace
 
 
@@ -46,7 +46,7 @@ def test_what_a_file_is_is_told_by_content_first_and_by_name_second(name, conten
 def test_the_reader_is_imported_on_use_and_gets_the_path(tmp_path, monkeypatch):
     trace, seen = small_trace(), []
     reader = SimpleNamespace(read=lambda path: (seen.append(path), trace)[1])
-    monkeypatch.setitem(sys.modules, "eventide.store._kineto", reader)
+    monkeypatch.setitem(sys.modules, "eventide.trace.formats.chrome._reader", reader)
     file = tmp_path / "a.json"
     file.write_text("{}")
     assert et.open_trace(str(file)) is trace
@@ -75,14 +75,16 @@ def damaged(raises):
 
 @pytest.mark.parametrize("error", [KeyError("version"), OSError("corrupt\n page"), ValueError("bad base64")])
 def test_what_a_reader_stumbles_over_is_a_damaged_file(error, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "eventide.store._kineto", damaged(error))
+    monkeypatch.setitem(sys.modules, "eventide.trace.formats.chrome._reader", damaged(error))
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(et.TraceFormatError, match=r"the file is damaged \(.*\); copy or write it again .*a.json"):
         et.open_trace(tmp_path / "a.json")
 
 
 def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "eventide.store._kineto", damaged(PermissionError(13, "Permission denied")))
+    monkeypatch.setitem(
+        sys.modules, "eventide.trace.formats.chrome._reader", damaged(PermissionError(13, "Permission denied"))
+    )
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(et.UsageError, match=r"cannot read '.*a.json': Permission denied"):
         et.open_trace(tmp_path / "a.json")
@@ -151,7 +153,7 @@ def test_a_directory_of_somebody_else_is_not_replaced(tmp_path):
 
 
 def writer(monkeypatch, module, write):
-    monkeypatch.setitem(sys.modules, f"eventide.store.{module}", SimpleNamespace(write=write))
+    monkeypatch.setitem(sys.modules, f"eventide.trace.formats.{module}", SimpleNamespace(write=write))
 
 
 def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path, monkeypatch):
@@ -163,7 +165,7 @@ def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path, monkeypat
         assert path.name.endswith(".json.gz")
         path.write_text("new")
 
-    writer(monkeypatch, "_chrome", write)
+    writer(monkeypatch, "chrome._writer", write)
     assert small_trace().save(target) == target
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
@@ -177,7 +179,7 @@ def test_a_writer_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    writer(monkeypatch, "_pftrace", write)
+    writer(monkeypatch, "perfetto._writer", write)
     with pytest.raises(et.UsageError, match=r"cannot write '.*a.pftrace': No space left on device"):
         small_trace().save(target)
     assert target.read_text() == "old"

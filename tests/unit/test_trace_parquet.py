@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as et
-from eventide.store import SCHEMAS
+from eventide.trace import SCHEMAS
 from tests.reference.traces import assert_same, odd_names_trace, small_trace
 
 

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import eventide as et
-from eventide.store._proto import field
+from eventide.trace.formats.perfetto._proto import field
 from tests.reference.traces import assert_same, odd_names_trace, small_trace
 
 

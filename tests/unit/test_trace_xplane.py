@@ -8,7 +8,7 @@ import random
 import pytest
 
 import eventide as et
-from eventide.store._proto import field
+from eventide.trace.formats.perfetto._proto import field
 from tests.reference.xplane import BEGAN, Event, Line, Plane, encode, environment, expected_spans, read_spans
 
 HOST = Plane(

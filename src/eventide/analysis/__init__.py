@@ -10,7 +10,7 @@ samples        where the sampled Python stacks were                    _samples
 critical_path  what the end of the trace was waiting for              _critical_path, _path_*
 lint           what is odd about the recording itself                  _lint, _overlaps
 compare        what explains the difference of two traces             _compare
-View           the trace as arrays; answers about one trace share it  _view, _hosts, _launches, _blocking, _steps
+View           the trace as arrays; answers about one trace share it  _view, _launches, _blocking, _steps
                intervals, and who is innermost on a thread            _intervals, _nesting
 """
 

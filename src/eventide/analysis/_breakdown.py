@@ -9,7 +9,7 @@ import numpy as np
 from eventide.analysis._intervals import Shares, shares
 from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, View, view_of
-from eventide.store import Trace
+from eventide.trace import Trace
 
 _WORDS = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copy"}
 

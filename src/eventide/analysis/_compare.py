@@ -10,7 +10,7 @@ from eventide.analysis._idle import idle
 from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._summary import NameRow, summary
 from eventide.analysis._view import View, view_of
-from eventide.store import Trace
+from eventide.trace import Trace
 
 
 @dataclass(frozen=True)

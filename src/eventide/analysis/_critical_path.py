@@ -18,7 +18,7 @@ from eventide.analysis._path_slack import Next, next_critical, slack_of
 from eventide.analysis._steps import steps_of
 from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Ints, View, view_of
 from eventide.errors import UsageValueError
-from eventide.store import Trace
+from eventide.trace import Trace
 
 _DEVICE_WORDS = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copy"}
 KINDS = {

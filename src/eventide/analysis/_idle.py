@@ -16,7 +16,7 @@ from eventide.analysis._host_late import split_host
 from eventide.analysis._idle_rows import CAUSES, Gap, gap_rows
 from eventide.analysis._launches import NEVER, Launches, launches_of, unseen_waits, waits_of
 from eventide.analysis._view import Ints, View, view_of
-from eventide.store import Trace
+from eventide.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from eventide.analysis._hosts import nests_of
+from eventide._util.internal_frames import is_machinery
 from eventide.analysis._launches import launches_of, waits_of
+from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import View
-from eventide.store._machinery import is_machinery
 
 CAUSES = {
     "host late": "nothing was queued: the host had not launched the next work yet",

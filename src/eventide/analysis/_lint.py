@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from eventide.analysis._overlaps import overlapping
 from eventide.analysis._view import Ints, View, integers, view_of
-from eventide.store import Trace
-from eventide.store._kineto_metadata import HARMLESS
+from eventide.trace import Trace
+from eventide.trace.formats.chrome import HARMLESS
 
 _LAUNCHES = re.compile(r"Launch(Cooperative)?Kernel|GraphLaunch|(Memcpy|Memset)\w*Async|enqueueCommand mem|runFunction")
 _UNKNOWN = np.iinfo(np.int64).min

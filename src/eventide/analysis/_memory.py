@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eventide.analysis._hosts import nests_of
 from eventide.analysis._idle_rows import line_of
 from eventide.analysis._memory_blocks import Blocks, blocks_of
+from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import Bools, Ints, View, codes, integers, view_of
-from eventide.store import Trace
+from eventide.trace import Trace
 
 _COUNTER = re.compile(r"alloc|memory|reserved|\bbytes\b", re.IGNORECASE)
 

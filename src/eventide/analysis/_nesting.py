@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide._native import nest_spans
-from eventide.analysis._view import Ints
+from eventide.analysis._view import Ints, View
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,13 @@ def nest(rows: Ints, start: Ints, end: Ints) -> Nest:
     if segments == 0:
         return Nest(rows, parent, self_time, times[:0], owner)
     return Nest(rows, parent, self_time, times[: segments + 1].copy(), owner[:segments].copy())
+
+
+def nests_of(view: View) -> dict[int, Nest]:
+    """The nest of each host thread that has spans; kept with the view, since most answers need it."""
+    return view.remember(
+        "nests", lambda: {t: nest(rows, view.start[rows], view.end[rows]) for t, rows in view.host_by_track.items()}
+    )
 
 
 def parents(start: Ints, end: Ints) -> Ints | None:

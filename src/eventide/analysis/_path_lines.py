@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eventide.analysis._hosts import nests_of
 from eventide.analysis._launches import NEVER, Launches
-from eventide.analysis._nesting import nest
+from eventide.analysis._nesting import nest, nests_of
 from eventide.analysis._view import Bools, Ints, View
 
 _AUTOGRAD = "autograd::engine::evaluate_function"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from eventide.store import Trace
+from eventide.trace import Trace
 
 
 @dataclass(frozen=True)

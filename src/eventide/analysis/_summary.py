@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide.analysis._blocking import blocking_of
-from eventide.analysis._hosts import nests_of
 from eventide.analysis._intervals import union
+from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import Ints, View, integers, view_of
-from eventide.store import Trace
+from eventide.trace import Trace
 
 
 @dataclass(frozen=True)

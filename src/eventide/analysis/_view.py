@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eventide.store import Trace
+from eventide.trace import Trace
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -1,10 +1,14 @@
-"""Devices: what each can do, and the base of those written in Python. In C++: native/core/runtime/device.hpp."""
+"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/runtime/device.hpp.
+
+_backend    DeviceBackend    _capabilities    what a device can do    registry    devices by type, made on first use
+_build      C++ plug-ins     sim/  opencl/  torch/                     the devices that come with the package
+"""
 
 from eventide._native import DeviceWork
 from eventide.backends._backend import DeviceBackend, MarkerState
 from eventide.backends._build import build_library, include_path
 from eventide.backends._capabilities import Capabilities
-from eventide.backends._sim import Sim, configure_sim
+from eventide.backends.sim._device import Sim, configure_sim
 
 __all__ = [
     "Capabilities",

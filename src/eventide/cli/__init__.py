@@ -1,11 +1,9 @@
 """The command line: the one place that prints and knows exit codes. Commands raise, `main` tells.
 
-_main       errors and exit codes              _app         what commands attach themselves to
-_command_*  a command and its options, each
-_demo       `eventide demo`: measure          _demo_text   ... and show it
-_calibrate  make load and train of one size   _timeline    one traced run, drawn
-_program    finds examples/prefetch.py        _devices     `eventide devices`
-_output     consoles, progress, JSON
+_main       errors and exit codes        _app           what commands attach themselves to
+_output     consoles, progress, JSON     commands/      a command and its options, each
+_run, _check, _conformance, _devices, _trace_files, _findings_text      what commands of these names do
+demo/       `eventide demo`
 """
 
 from eventide.cli._main import main

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from eventide.cli import _output
-from eventide.cli._launch import watched_environment
 from eventide.errors import UsageValueError
+from eventide.run import watched_environment
 from eventide.sanitizer import Coverage, Finding, Findings, Suppression, finding_from_json, judge
 
 
@@ -64,7 +64,7 @@ def check_script(command: Sequence[str], options: Options) -> Checked:
 def check_file(path: Path, options: Options) -> Checked:
     """A trace, or a program as data."""
     from eventide.sanitizer import check_program_findings, check_trace, verdict
-    from eventide.store import open_trace
+    from eventide.trace import open_trace
 
     program = _program_in(path)
     if program is not None:

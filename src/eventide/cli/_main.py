@@ -13,34 +13,35 @@ from typing import cast
 
 import typer
 
-# Importing a command attaches it to the application; the order here is the order of the help.
-from eventide.cli import (
-    _command_answers,
-    _command_check,
-    _command_conformance,
-    _command_demo,
-    _command_devices,
-    _command_lint,
-    _command_recover,
-    _command_report,
-    _command_run,
-    _command_trace_files,
-    _output,
-)
+from eventide.cli import _output
 from eventide.cli._app import app
+
+# Importing a command attaches it to the application; the order here is the order of the help.
+from eventide.cli.commands import (
+    _answers,
+    _check,
+    _conformance,
+    _demo,
+    _devices,
+    _lint,
+    _recover,
+    _report,
+    _trace_files,
+)
+from eventide.cli.commands import _run as _command_run
 from eventide.errors import EventideError
 
 COMMANDS = (
-    _command_demo,
-    _command_report,
+    _demo,
+    _report,
     _command_run,
-    _command_check,
-    _command_devices,
-    _command_conformance,
-    _command_answers,
-    _command_trace_files,
-    _command_lint,
-    _command_recover,
+    _check,
+    _devices,
+    _conformance,
+    _answers,
+    _trace_files,
+    _lint,
+    _recover,
 )
 
 # The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and

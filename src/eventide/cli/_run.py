@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import eventide as et
 from eventide.cli import _output
 from eventide.errors import EventideError, UsageValueError
-from eventide.profiler._torch_run import CHOICES
-from eventide.store import writer_of
+from eventide.integrations.torch import CHOICES
+from eventide.trace import writer_of
 
 if TYPE_CHECKING:
-    from eventide.cli._launch import Ended, Settings
     from eventide.report import RunSummary
+    from eventide.run import Ended, Settings
 
 
 # A program never hears of the first two, and goes nowhere when it has heard of one of the others.
@@ -129,7 +129,7 @@ def _opened(raw: Path) -> et.Trace:
     trace = et.open_trace(raw)
     if trace.metadata["account"].get("closed", True):
         return trace
-    from eventide.store import recover_trace
+    from eventide.recording import recover_trace
 
     recover_trace(raw)
     return et.open_trace(raw)

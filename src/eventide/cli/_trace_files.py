@@ -14,7 +14,7 @@ from rich.text import Text
 
 import eventide as et
 from eventide.cli._output import Step
-from eventide.report._table import fit
+from eventide.report import fit
 
 _GAP = 2  # between columns
 

@@ -2,16 +2,15 @@
 
     on_compile_start, on_compile_end, callback_handler   the outermost compile of all threads   _handler.py
     on_each_compile -> CompileSubscription                every compile, as a CompileRecord      _each.py
-    CallbackTrigger, CallbackArgs                         what start and end callbacks get       _args.py
+    CallbackTrigger, CallbackArgs                         what start and end callbacks get       _record.py
     Compile, CompileRecord                                one that runs, one that is over        _compile.py, _record.py
 
-Each compile is also a span of category "compile" when something is being recorded (_trace.py).
+Each compile is also a span of category "compile" when something is being recorded (_record.py).
 
-The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by ``eventide.adapters``; any
-other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
+The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by
+``eventide.integrations``; any other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """
 
-from eventide.compiling._args import CallbackArgs, CallbackTrigger
 from eventide.compiling._compile import Compile
 from eventide.compiling._each import CompileSubscription
 from eventide.compiling._handler import (
@@ -21,7 +20,7 @@ from eventide.compiling._handler import (
     on_compile_start,
     on_each_compile,
 )
-from eventide.compiling._record import CompileRecord
+from eventide.compiling._record import CallbackArgs, CallbackTrigger, CompileRecord
 
 __all__ = [
     "CallbackArgs",

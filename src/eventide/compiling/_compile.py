@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from eventide.compiling._record import CompileRecord
 
 if TYPE_CHECKING:
-    from eventide.compiling._args import CallbackArgs
     from eventide.compiling._handler import CompilationCallbackHandler
+    from eventide.compiling._record import CallbackArgs
 
 
 class Compile:

@@ -15,12 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from eventide.compiling._args import CallbackArgs, CallbackTrigger
 from eventide.compiling._compile import Compile
 from eventide.compiling._each import CompileSubscription, EachCallback, Listeners
-from eventide.compiling._record import CompileRecord
+from eventide.compiling._record import CallbackArgs, CallbackTrigger, CompileRecord, record_in_trace
 from eventide.compiling._signature import call, check_callback
-from eventide.compiling._trace import record_in_trace
 from eventide.errors import UsageTypeError, UsageValueError, report_callback_error
 
 Callback = Callable[..., object]

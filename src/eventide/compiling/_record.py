@@ -1,12 +1,39 @@
-"""CompileRecord: one compile that is over."""
+"""A compile as data: what triggered it, what callbacks get, its record when it is over, and its span of the trace."""
 
 from __future__ import annotations
 
+import enum
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eventide.compiling._args import CallbackTrigger
+from eventide import _native
+
+_TOLD = ("id", "depth", "error", "recompile", "reason", "cache_hit", "graph_breaks")
+
+
+class CallbackTrigger(enum.Enum):
+    """Which compiler ran. The first four have the names and numbers of ``torch._dynamo.callback``."""
+
+    DYNAMO = 1
+    LAZY_BACKWARD = 2
+    TRITON_AUTOTUNING = 3
+    CUDAGRAPH_RECORDING = 4
+    JAX = 5
+    NUMBA = 6
+    TRITON = 7
+    OPENCL = 8
+    OTHER = 9
+
+
+@dataclass(frozen=True)
+class CallbackArgs:
+    """One compile: what triggered it, its id, and the name of what is compiled where that is known."""
+
+    callback_trigger: CallbackTrigger
+    compile_id: str
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -42,3 +69,19 @@ class CompileRecord:
     def end(self) -> int:
         """When it was over, in nanoseconds on CLOCK_MONOTONIC."""
         return self.start + self.duration
+
+
+def record_in_trace(record: CompileRecord) -> None:
+    """A span of the thread that compiled, which is this one. Nothing happens when nothing is being recorded."""
+    if not _native.recorder_path():
+        return
+    args: dict[str, Any] = {"trigger": record.trigger.name}
+    args |= {name: getattr(record, name) for name in _TOLD if getattr(record, name) is not None}
+    if record.stages is not None:
+        args["stages_ns"] = dict(record.stages)
+    if record.details:
+        args["details"] = dict(record.details)
+    name = record.name or f"{record.trigger.name} {record.id}"
+    outcome = None if record.ok is None else "ok" if record.ok else "failed"
+    text = json.dumps(args, default=str)
+    _native.record_span(None, name, "compile", record.start, record.end, text, outcome=outcome)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-from eventide.compiling._args import CallbackArgs
+from eventide.compiling._record import CallbackArgs
 from eventide.errors import UsageTypeError
 
 _known: WeakKeyDictionary[Callable[..., object], int | None] = WeakKeyDictionary()  # reading a signature takes 30 us

@@ -3,6 +3,7 @@
     on, register_callback_for_*, *Callbacks   functions on one hook           _registry.py
     Subscription                              what closes them again          _subscription.py
     Observer, observe, HookRecord             an object with a method each    _observer.py
+    feed                                      streams, events and work of a framework that is not ours
 
 Ten hooks have the names and arguments of ``torch.xpu._gpu_trace``; eight are ours.
 """

@@ -4,7 +4,6 @@
     current_profiler, disable_profiler          the profile that was started last           _active.py
     ProfilerResult                              trace, table(), save(), report()            _result.py
     schedule, ProfilerAction                    which steps are recorded                    _schedule.py
-    the recording that `eventide run` starts inside the program: _autostart, and _site, which starts it there
 
 A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (_recording.py).
 Besides the recorder it listens to torch, compilers, one object's calls and the kernel's counters (_sources.py).

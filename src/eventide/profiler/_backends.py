@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from eventide.profiler._clocks import ClockModel, fit
 
 if TYPE_CHECKING:
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 Row = dict[str, Any]
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from eventide import _native
 from eventide.profiler._arguments import Options
 from eventide.profiler._drops import Drops
-from eventide.profiler._record import record_span
 from eventide.profiler._recording import recording
 from eventide.profiler._result import ProfilerResult
-from eventide.store import Recorder
+from eventide.recording import Recorder, record_span
 
 if TYPE_CHECKING:
     from eventide.profiler._sources import Sources
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 
 class Cycle:
@@ -84,7 +83,7 @@ class Cycle:
     def _shape(self, trace: Trace, window: tuple[int, int], about: dict[str, Any]) -> Trace:
         from eventide.profiler._backends import outside, settle
         from eventide.profiler._stacks import without_our_frames
-        from eventide.store._window import cut
+        from eventide.trace import cut
 
         trace, clocks = settle(trace, window)
         warnings = [*trace.metadata["warnings"], *about.pop("warnings", [])]

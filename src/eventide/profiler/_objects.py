@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from eventide.errors import UsageTypeError
-from eventide.store import span
+from eventide.recording import span
 
 _lock = threading.Lock()  # guards the two below
 _watched: dict[type, list[weakref.ref[Any]]] = {}

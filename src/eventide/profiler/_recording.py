@@ -12,10 +12,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eventide.store import Recorder
+from eventide.recording import Recorder
 
 if TYPE_CHECKING:
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 
 class Recording:
@@ -63,7 +63,7 @@ class Recording:
 
 
 def _so_far(recorder: Recorder) -> Trace:
-    from eventide.store import open_trace
+    from eventide.trace import open_trace
 
     with tempfile.TemporaryDirectory(prefix="eventide-") as folder:
         return open_trace(recorder.dump(Path(folder) / "part.eventide"))

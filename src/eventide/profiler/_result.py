@@ -11,7 +11,7 @@ from eventide.profiler._table import ResultTable, human_time, rows
 
 if TYPE_CHECKING:
     from eventide.profiler._table import Row
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 
 class ProfilerResult:
@@ -74,7 +74,7 @@ class ProfilerResult:
 
 def nothing(about: dict[str, Any], why: str) -> ProfilerResult:
     """The result of a profile that recorded nothing."""
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
     return ProfilerResult(Trace({}, {"source": "eventide", "profiler": about, "warnings": [why]}))
 

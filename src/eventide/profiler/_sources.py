@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from eventide.adapters import Adapters, install_when_imported
-from eventide.adapters._on_import import ImportHook, when_imported
+from eventide._util.on_import import ImportHook, when_imported
 from eventide.errors import UsageTypeError
+from eventide.integrations import Adapters, install_when_imported
 from eventide.profiler._arguments import Options
 from eventide.profiler._objects import CallWatch, check_object
 from eventide.profiler._perf import PerfCounters
@@ -55,7 +55,7 @@ class Sources:
         if threading.get_ident() != self._thread or self._torch is not None:
             return  # imported by another thread: its operators would be that thread's
         try:
-            from eventide.profiler._torch import TorchWatch
+            from eventide.integrations.torch import TorchWatch
 
             self._torch = TorchWatch(self._module if self._is_torch else None, self._options, self._reached)
             if self._going:

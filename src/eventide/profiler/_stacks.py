@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
-_OURS = str(Path(__file__).parent) + os.sep
+_HERE = Path(__file__).parent
+_OURS = tuple(str(folder) + os.sep for folder in (_HERE, _HERE.parent / "integrations" / "torch"))
 # Between our dispatch mode and the operator that called it.
 _BETWEEN = ("torch/_compile.py", "torch/_dynamo/eval_frame.py", "torch/utils/_python_dispatch.py")
 

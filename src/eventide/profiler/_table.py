@@ -11,7 +11,7 @@ from eventide.errors import UsageValueError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 SORTS = ("self_time", "total_time", "count", "mean_time", "flops", "name")
 _TORCHS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eventide.analysis import CAUSES, Breakdown, Compile, CriticalPath, Idle, Memory, Summary, Syncs
-from eventide.report import _format as f
+from eventide.analysis import CAUSES, Breakdown, Compile, CriticalPath, Idle, Lint, Memory, Summary, Syncs
+from eventide.report import format as f
 from eventide.report._table import table
 from eventide.report._tables import breakdown_table, host_table, name_table, path_table
 
@@ -166,4 +166,22 @@ def render_path(result: CriticalPath, most: int = 25) -> RenderableType:
             for row in result.next[:8]
         ]
         parts += [Text(""), table("Critical next", ("where", "slack", "total", "count"), rows, 2)]
+    return Group(*parts)
+
+
+def render_lint(result: Lint) -> RenderableType:
+    """A paragraph a finding: how many, of how many, the first one, and what it means."""
+    if not result.findings:
+        return Text(f"Nothing odd: {len(result.rules)} rules looked at the trace.")
+    parts: list[RenderableType] = []
+    for finding in result.findings:
+        of = f" of {finding.checked:,}" if finding.checked is not None else ""
+        parts.append(Text.assemble((f"{finding.count:,}{of} ", "bold"), (finding.rule, "bold")))
+        if finding.example:
+            parts.append(
+                Text(f"  such as {finding.example}" if finding.checked is not None else f"  {finding.example}")
+            )
+        parts += [Text(f"  {finding.meaning}", style="dim"), Text("")]
+    clean = [rule for rule in result.rules if rule not in {finding.rule for finding in result.findings}]
+    parts.append(Text(f"Nothing found: {', '.join(clean)}." if clean else "Every rule found something."))
     return Group(*parts)

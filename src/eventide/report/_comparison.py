@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eventide.analysis import Comparison, Delta
-from eventide.report import _format as f
+from eventide.report import format as f
 from eventide.report._table import Fitted, table
 
 

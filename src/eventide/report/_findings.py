@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eventide.analysis import Lane
-from eventide.report import _format as f
+from eventide.report import format as f
 from eventide.report._gather import Report
 
 _BECAUSE = {

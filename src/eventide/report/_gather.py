@@ -25,7 +25,7 @@ from eventide.analysis import (
     summary,
     syncs,
 )
-from eventide.store import Trace
+from eventide.trace import Trace
 
 QUESTIONS = ("breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles")
 

@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Console
 
 from eventide.analysis import Compile, Memory, Samples, Summary, View, compiles, memory, samples, summary
-from eventide.report import _format as fmt
+from eventide.report import format as fmt
 from eventide.report._table import Fitted
-from eventide.store import Trace
+from eventide.trace import Trace
 
 _SPANS, _FUNCTIONS, _STREAMS = 8, 6, 6  # rows of each table
 _COSTS = {"recording_ns": "in the program", "drainer_cpu_ns": "beside it"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eventide.analysis import Breakdown, CriticalPath, DeviceBreakdown, NameRow, Part, Summary
-from eventide.report import _format as f
+from eventide.report import format as f
 from eventide.report._table import Fitted, table
 
 _PARTS = ("wall", "compute", "comm", "copy", "overlap", "idle")

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eventide.report import _format as f
+from eventide.report import format as f
 from eventide.report._findings import findings, unknowns
 from eventide.report._gather import Report
 from eventide.report._tables import breakdown_table, host_table, name_table, path_table

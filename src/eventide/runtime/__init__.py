@@ -5,8 +5,7 @@
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events used again          _current.py   the stream of this thread
     _clock.py     device times on one axis   _copy.py      copies of immediate devices
-    _access.py    things to addresses        _layout.py    views to bytes
-    _host.py      what the host touches
+    access/       which memory work and the host touch
 
 The semantics are native (native/core); these classes give them names, types and messages.
 """
@@ -19,10 +18,10 @@ from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
-from eventide.runtime._host import host_access
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
+from eventide.runtime.access._host import host_access
 
 __all__ = [
     "Buffer",

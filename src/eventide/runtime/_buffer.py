@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime._host import host_access
+from eventide.runtime.access._host import host_access
 
 
 class Buffer(_native.BufferBase):
@@ -60,7 +60,7 @@ class Buffer(_native.BufferBase):
     @property
     def native(self) -> Any:
         """The driver's own object, such as a ``pyopencl.Buffer``, or the address."""
-        from eventide.backends._available import BACKENDS
+        from eventide.backends.registry import BACKENDS
 
         kind, index = self._device
         backend = BACKENDS.get(kind)

@@ -51,9 +51,9 @@ class Device:
     @staticmethod
     def register(backend: DeviceBackend | builtins.type[DeviceBackend], name: str | None = None) -> Device:
         """Register a device written in Python, for the life of the process; returns its first device."""
-        from eventide.backends import _available
+        from eventide.backends import registry
 
-        return Device(_available.register(backend, name))
+        return Device(registry.register(backend, name))
 
     @staticmethod
     def load(path: str | os.PathLike[str], name: str | None = None) -> Device:
@@ -94,9 +94,9 @@ class Device:
         """Make a device type unknown again; it must have no open streams."""
         if not isinstance(name, str):
             raise UsageTypeError(f"a device type is named by a string, not {name.__class__.__name__}")
-        from eventide.backends import _available
+        from eventide.backends import registry
 
-        _available.unregister(name)
+        registry.unregister(name)
 
     @property
     def type(self) -> str:
@@ -130,7 +130,7 @@ class Device:
     @property
     def native(self) -> Any:
         """The driver's own object, such as a ``pyopencl.Context``; None where there is none."""
-        from eventide.backends._available import BACKENDS
+        from eventide.backends.registry import BACKENDS
 
         backend = BACKENDS.get(self._type)
         return None if backend is None else backend.native_device(self._index or 0)
@@ -152,10 +152,10 @@ class Device:
 
 def _with_offered(kind: str) -> dict[str, int]:
     """The device types after one more was asked for by name."""
-    from eventide.backends import _available
+    from eventide.backends import registry
 
-    if not _available.load(kind):
-        known = dict.fromkeys([*dict(_native.device_types()), *_available.offered()])
+    if not registry.load(kind):
+        known = dict.fromkeys([*dict(_native.device_types()), *registry.offered()])
         raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(known)}")
     return dict(_native.device_types())
 
@@ -172,10 +172,10 @@ def as_device(device: str | Device | None) -> Device:
 
 def devices() -> list[Device]:
     """Every device there is, those of installed packages included."""
-    from eventide.backends import _available
+    from eventide.backends import registry
 
     known = dict(_native.device_types())
-    for kind in _available.offered():
+    for kind in registry.offered():
         if kind not in known:
-            _available.load_or_say_why(kind)
+            registry.load_or_say_why(kind)
     return [Device(kind, index) for kind, count in _native.device_types() for index in range(count)]

@@ -108,6 +108,6 @@ def _checked_limit(max_pending: int | None) -> int:
 
 def _backend_of(kind: str) -> DeviceBackend | None:
     """The backend of a device type that is written in Python."""
-    from eventide.backends._available import BACKENDS
+    from eventide.backends.registry import BACKENDS
 
     return BACKENDS.get(kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from eventide.errors import UsageTypeError, UsageValueError
-from eventide.runtime._access import Accesses, accesses_of, report_once
+from eventide.runtime.access._access import Accesses, accesses_of, report_once
 
 if TYPE_CHECKING:
     import inspect

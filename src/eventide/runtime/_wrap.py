@@ -31,7 +31,7 @@ def _is(thing: object, module: str, name: str) -> bool:
 
 
 def _in(kind: str, existing: Any) -> Device:
-    from eventide.backends._available import BACKENDS
+    from eventide.backends.registry import BACKENDS
 
     device = Device(kind)  # which registers it
     return Device(device.type, BACKENDS[kind].index_of(existing))

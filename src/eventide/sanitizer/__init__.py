@@ -10,17 +10,17 @@ check_program, check_program_findings     the verdict of a program as data   _ch
 check_trace                               on a stored trace                  _offline
 """
 
-from eventide.sanitizer._check import check_program, check_program_findings, verdict
 from eventide.sanitizer._finding import KINDS, Access, Finding, Fix
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
-from eventide.sanitizer._json import finding_from_json, findings_to_json
 from eventide.sanitizer._live import sanitize
 from eventide.sanitizer._offline import check_trace
-from eventide.sanitizer._sarif import findings_to_sarif
 from eventide.sanitizer._suppress import Suppression
 from eventide.sanitizer._suppress import load as load_suppressions
-from eventide.sanitizer._text import lines, plain_text
-from eventide.sanitizer._words import fix_text, place
+from eventide.sanitizer.output._json import finding_from_json, findings_to_json
+from eventide.sanitizer.output._sarif import findings_to_sarif
+from eventide.sanitizer.output._text import lines, plain_text
+from eventide.sanitizer.output._words import fix_text, place
+from eventide.sanitizer.program._check import check_program, check_program_findings, verdict
 
 __all__ = [
     "KINDS",

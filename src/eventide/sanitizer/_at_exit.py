@@ -19,9 +19,9 @@ from pathlib import Path
 
 from eventide import _native
 from eventide.errors import UsageValueError
-from eventide.sanitizer._json import findings_to_json
 from eventide.sanitizer._live import sanitize
-from eventide.sanitizer._text import plain_text
+from eventide.sanitizer.output._json import findings_to_json
+from eventide.sanitizer.output._text import plain_text
 
 WORDS = ("1", "predict", "raise", "leaks", "fail")
 
@@ -62,6 +62,6 @@ def install(value: str) -> None:
 
     watched.start()
     atexit.register(report)
-    from eventide.adapters import install_when_imported
+    from eventide.integrations import install_when_imported
 
     install_when_imported()  # what programs do with other people's frameworks is checked too

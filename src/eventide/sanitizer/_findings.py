@@ -80,7 +80,7 @@ class Findings(Sequence[Finding]):
         return tuple(finding for finding in self.found if finding.kind in kinds)
 
     def __str__(self) -> str:
-        from eventide.sanitizer._text import plain_text
+        from eventide.sanitizer.output._text import plain_text
 
         return plain_text(self)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 
 from eventide import _native
-from eventide.adapters import _torch_accesses
 from eventide.errors import SanitizerError, UsageError, UsageValueError
-from eventide.runtime import _handover, _lifetimes
+from eventide.integrations.torch import accesses
+from eventide.runtime.access import handover, lifetimes
 from eventide.sanitizer import _suppress
 from eventide.sanitizer._finding import Finding, Frame, finding_from_native
 from eventide.sanitizer._findings import Coverage, Findings, judge
@@ -51,9 +51,9 @@ class sanitize:  # noqa: N801 - used as a function
         if self._state != "new":
             raise UsageError(f"this sanitizer is {self._state} already; make a new one")
         self._state = "on"
-        _handover.start()
-        _lifetimes.start()
-        _torch_accesses.start()
+        handover.start()
+        lifetimes.start()
+        accesses.start()
         if self.mode == "raise":
             self._native.on_finding(self._tell)
         self._native.start()
@@ -65,9 +65,9 @@ class sanitize:  # noqa: N801 - used as a function
             self._state = "stopped"
             self._native.stop()
             self._native.on_finding(None)
-            _torch_accesses.stop()
-            _lifetimes.stop()
-            _handover.stop()
+            accesses.stop()
+            lifetimes.stop()
+            handover.stop()
             self._native.end_of_program(self.leaks)
             self.findings.take(self.so_far())
         return self.findings

@@ -12,7 +12,7 @@ from eventide.sanitizer._findings import Coverage, Findings, judge
 from eventide.sanitizer._suppress import Suppression
 
 if TYPE_CHECKING:
-    from eventide.store import Trace
+    from eventide.trace import Trace
 
 _NUMBERS = ("thread", "stream", "event", "version", "work", "handle", "bytes")
 

@@ -15,9 +15,9 @@ from typing import Any
 FRAMEWORK, FOLDER = sys.argv[1], sys.argv[2]
 os.environ |= {"NUMBA_CACHE_DIR": FOLDER, "TRITON_CACHE_DIR": FOLDER}
 
-from eventide import adapters, compiling  # noqa: E402
+from eventide import compiling, integrations  # noqa: E402
 
-waiting = adapters.install_when_imported(FRAMEWORK)
+waiting = integrations.install_when_imported(FRAMEWORK)
 heard: list[Any] = []
 story: dict[str, Any] = {}
 compiling.on_compile_start(lambda args: heard.append(["start", args.callback_trigger.name, args.compile_id]))
@@ -82,7 +82,7 @@ def jax_story() -> None:
         raise KeyError("handled by the program")
     except KeyError:
         part("in a handler", jax.jit(lambda v: v - 1), x)
-    adapters.jax.uninstall()
+    integrations.jax.uninstall()
     part("uninstalled", jax.jit(lambda v: v + 2), x)
 
 
@@ -118,7 +118,7 @@ def numba_story() -> None:
     compiling.on_each_compile(lambda record: free.append(lock.is_locked()))
     part("locks", outer, 3.5)
     story["locks"] = free
-    adapters.numba.uninstall()
+    integrations.numba.uninstall()
     part("uninstalled", outer, 3j)
 
 
@@ -136,13 +136,13 @@ def triton_story() -> None:
     part("first", build, GPUTarget("cuda", 80, 32))
     part("from disk", build, GPUTarget("cuda", 80, 32))
     others: list[bool] = []
-    adapters.triton.uninstall()
+    integrations.triton.uninstall()
     assert knobs.compilation.listener is None
     knobs.compilation.listener = lambda **told: others.append(told["cache_hit"])
-    adapters.triton.install()
-    adapters.triton.install()
+    integrations.triton.install()
+    integrations.triton.install()
     part("chained", build, GPUTarget("cuda", 80, 32))
-    adapters.triton.uninstall()
+    integrations.triton.uninstall()
     part("uninstalled", build, GPUTarget("cuda", 80, 32))
     story["others"] = others
 

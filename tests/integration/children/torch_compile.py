@@ -10,18 +10,18 @@ import sys
 import threading
 from typing import Any
 
-from eventide import adapters, compiling
+from eventide import compiling, integrations
 
 BACKEND, WHEN = sys.argv[1], sys.argv[2]
 if WHEN == "before":
-    adapters.torch.install()
+    integrations.torch.install()
     assert "torch" not in sys.modules, "the adapter imported torch"
 import torch  # noqa: E402
 
 if WHEN == "after":
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
-    adapters.torch.install()
-adapters.torch.install()  # the second time does nothing
+    integrations.torch.install()
+integrations.torch.install()  # the second time does nothing
 
 heard: list[Any] = []
 story: dict[str, Any] = {}
@@ -108,7 +108,7 @@ if BACKEND != "inductor":
     story["result"] = float(torch.compile(lambda x: (x + 7).sum(), backend=BACKEND)(fresh(2, grad=False)))
     chapter("a callback that raises")
 
-adapters.torch.uninstall()
+integrations.torch.uninstall()
 torch.compile(lambda x: x + 9, backend="eager")(fresh(2))
 chapter("uninstalled")
 handler = torch._dynamo.callback.callback_handler

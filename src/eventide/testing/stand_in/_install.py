@@ -14,9 +14,8 @@ from typing import Any
 import torch
 
 from eventide import _native
-from eventide.backends import Capabilities, include_path
-from eventide.backends._available import _add
-from eventide.backends._torch import TorchStreams
+from eventide.backends import Capabilities, include_path, registry
+from eventide.backends.torch import TorchStreams
 from eventide.errors import DeviceError
 from eventide.runtime import Device, Stream
 
@@ -34,7 +33,7 @@ def install(build_directory: str | os.PathLike[str] | None = None, verbose: bool
     found = torch.accelerator.current_accelerator()
     if found is None or found.type != "mtia":
         raise DeviceError("torch asked about MTIA before the stand-in was there; install it first thing")
-    _add("torch:mtia", StandIn(library))
+    registry.add("torch:mtia", StandIn(library))
     return Device("torch:mtia")
 
 
@@ -99,9 +98,7 @@ class StandIn(TorchStreams):
 
 def underlying(stream: Any) -> Stream:
     """The cpu stream below a stream of the stand-in's: what is submitted there runs in its order."""
-    from eventide.backends._available import BACKENDS
-
-    backend = BACKENDS.get("torch:mtia")
+    backend = registry.BACKENDS.get("torch:mtia")
     if not isinstance(backend, StandIn):
         raise DeviceError("the stand-in is not installed; call eventide.testing.stand_in.install()")
     return _below(backend._library.eventide_stand_in_stream(stream.stream_id))  # noqa: SLF001 - of this file

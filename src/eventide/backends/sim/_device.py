@@ -1,0 +1,185 @@
+"""The device `sim`: virtual time, as many devices as you like, work that takes as long as it says.
+
+    _device     what the core calls, and the options
+    _host       the host's clock; runs functions
+    _schedule   who starts and ends when
+
+Nothing here waits for real. Each call of the host costs `host_cost_ns` of its clock, and waiting for a marker moves the
+clock straight to the marker's time. The devices follow that clock, and a work item's function runs inside the call
+that passes its start. So with one host thread the same program has the same times, to the nanosecond.
+
+Inside work the clock shows the item's start, and what work calls is part of its duration: it costs nothing more. Only
+waiting, and asking about a marker that is pending, move time on; the item then ends no sooner than its function does.
+Work that is reached by a blocking call of other work runs inside that call: it must not wait for the other to end.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import weakref
+from typing import TYPE_CHECKING, ClassVar
+
+from eventide.backends._backend import DeviceBackend, MarkerState
+from eventide.backends._capabilities import Capabilities
+from eventide.backends.sim._host import Host
+from eventide.backends.sim._schedule import Engine, Item, Marker, Stream, Wait
+from eventide.errors import UsageError, UsageValueError
+
+if TYPE_CHECKING:
+    from eventide._native import DeviceWork
+
+_CAPABILITIES = Capabilities(
+    deferred=True,
+    timing=True,
+    join_timeout=True,
+    gate=True,
+    copy=True,
+    host_visible=True,
+    concurrent=False,  # streams overlap in virtual time; their functions run one after the other
+    priorities=False,
+    default_stream_blocks=False,
+    heals=True,
+    clock="virtual",
+)
+
+
+class Sim(DeviceBackend):
+    """Simulated devices in virtual time.
+
+    `limit` work items run at once on one device, and beside them `copy_limit` copies (work named "copy"); None is no
+    limit. Those that are ready get their turn in the order in which they became so. Work that declares no duration
+    takes `duration_ns`. All devices of one Sim share a clock, and their streams may wait for each other;
+    ``Device.register(Sim(devices=64), name="cluster")`` adds devices with a clock of their own.
+    """
+
+    type: ClassVar[str] = "sim"
+
+    def __init__(
+        self,
+        devices: int = 8,
+        *,
+        limit: int | None = None,
+        copy_limit: int | None = None,
+        host_cost_ns: int = 1000,
+        duration_ns: int = 1000,
+    ) -> None:
+        self._used = False
+        self.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+        _sims.add(self)
+
+    def configure(
+        self, devices: int, limit: int | None, copy_limit: int | None, host_cost_ns: int, duration_ns: int
+    ) -> None:
+        """Change what was said at construction; only before the first stream."""
+        _check(1, devices=devices, limit=limit, copy_limit=copy_limit)
+        _check(0, host_cost_ns=host_cost_ns, duration_ns=duration_ns)
+        if self._used:
+            raise UsageError("sim has streams already: configure it first, or register another Sim under a new name")
+        self._count = devices
+        self._limits = limit, copy_limit
+        self._duration = duration_ns
+        self._host = Host(host_cost_ns)
+        self.start_clean()
+
+    def start_clean(self) -> None:
+        """Time begins and nothing is queued. The child of a fork does this: what the parent queued is the parent's."""
+        self._host.start_clean()
+        self._engines = [[Engine(limit) for limit in self._limits] for _ in range(self._count)]
+
+    def count(self) -> int:
+        """How many there are, as configured."""
+        return self._count
+
+    def capabilities(self, index: int) -> Capabilities:  # noqa: ARG002 - all devices are alike
+        """What a simulated device can do."""
+        return _CAPABILITIES
+
+    def open_stream(self, index: int, priority: int) -> Stream:  # noqa: ARG002 - there are no priorities
+        """Make a stream."""
+        self._used = True
+        return Stream(*self._engines[index])
+
+    def submit(self, stream: Stream, work: DeviceWork) -> None:
+        """Queue work."""
+        engine = stream.copies if work.name == "copy" else stream.compute
+        self._host.add(stream, Item(stream, engine, work, _nanoseconds(work.duration, self._duration)))
+
+    def make_marker(self, stream: Stream, timing: bool) -> Marker:  # noqa: ARG002 - every marker has its time
+        """Queue a marker."""
+        marker = Marker()
+        self._host.add(stream, marker)
+        return marker
+
+    def wait(self, stream: Stream, marker: Marker) -> None:
+        """Queue a wait for a marker."""
+        self._host.add(stream, Wait(marker))
+
+    def gate(self, stream: Stream) -> Marker:
+        """Queue a wait for a marker that only the host completes."""
+        token = Marker()
+        self._host.add(stream, Wait(token))
+        return token
+
+    def open(self, token: Marker) -> None:
+        """Let the stream go on from the time of this call."""
+        self._host.complete(token)
+
+    def flush(self, stream: Stream) -> None:  # noqa: ARG002 - streams run as time passes
+        """Run what starts up to now."""
+        self._host.catch_up()
+
+    def poll(self, marker: Marker) -> MarkerState:
+        """Look whether a marker is done. While it is not, that moves time on: asking again and again has an end."""
+        return MarkerState.DONE if self._host.done(marker) else MarkerState.PENDING
+
+    def join(self, marker: Marker, timeout: float) -> None:
+        """Go to the time of the marker."""
+        self._host.join(marker, timeout)
+
+    def completed_at(self, marker: Marker) -> int:
+        """When the device passed a marker that is done."""
+        return marker.time or 0
+
+    def now(self, index: int) -> int:  # noqa: ARG002 - one clock for all
+        """The virtual time."""
+        return self._host.now()
+
+
+def configure_sim(
+    *,
+    devices: int = 8,
+    limit: int | None = None,
+    copy_limit: int | None = None,
+    host_cost_ns: int = 1000,
+    duration_ns: int = 1000,
+) -> None:
+    """Say what the devices of the type `sim` are like, before the first stream on one of them. See ``Sim``."""
+    the_sim.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+
+
+def _check(least: int, **values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise UsageValueError(f"{name} must be at least {least}; got {value}")
+
+
+def _nanoseconds(seconds: float | None, default: int) -> int:
+    if seconds is None:
+        return default
+    if not 0 <= seconds < math.inf:
+        raise UsageValueError(f"work must declare its duration as a number of seconds from 0 on; got {seconds}")
+    return round(seconds * 1e9)
+
+
+def _after_fork_in_child() -> None:
+    for sim in _sims:
+        sim.start_clean()
+
+
+_sims: weakref.WeakSet[Sim] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_after_fork_in_child)
+the_sim = Sim()
+"""The devices of the type `sim`."""
+
+Sim.__module__ = configure_sim.__module__ = "eventide.backends"

@@ -1,0 +1,133 @@
+"""The adapter of JAX: its monitoring tells of tracing, lowering and compiling, and of the compilation cache.
+
+install()      idempotent; imports jax.monitoring and jax.profiler
+uninstall()    JAX is as it was
+profile()      a context manager: JAX's own profiler, without its Python tracer, for what runs in the block
+
+Each of the three phases is one compile in ``eventide.compiling``, named after the function, with its phase in the
+details. JAX tells no streams and no launches, unless somebody profiles: what `jax.profiler` wrote for the program, or
+for `profile()`, is recorded when it stops. Nothing of that is on by itself, because it costs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from eventide.compiling import CallbackTrigger, Compile, callback_handler
+from eventide.integrations._guard import guarded
+from eventide.integrations._unheard import LACKS, unheard
+from eventide.integrations.jax import _profile
+from eventide.integrations.jax._profile import profile
+
+__all__ = ["install", "installed", "profile", "uninstall"]
+
+PHASES = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "backend compile",
+}
+CACHE = {"/jax/compilation_cache/cache_hits": True, "/jax/compilation_cache/cache_misses": False}
+
+_numbers = itertools.count(1)
+_local = threading.local()  # .open: compiles that run on this thread, the innermost last
+_lock = threading.Lock()  # guards _undo
+_undo: list[Callable[[], None]] = []
+
+
+class _Open:
+    """A phase that has begun."""
+
+    def __init__(self, event: str, function: str) -> None:
+        self.event = event
+        self.handled = sys.exc_info()[1]  # an error that the program was handling before we began
+        self.cache_hit: bool | None = None
+        self.compile: Compile = callback_handler.begin(CallbackTrigger.JAX, f"jax/{next(_numbers)}", name=function)
+
+
+def install() -> None:
+    """Hear JAX from now on."""
+    with _lock:
+        if _undo:
+            return
+        try:
+            monitoring, profiler = import_module("jax.monitoring"), import_module("jax.profiler")
+            for register, unregister, listener in (
+                (monitoring.register_scalar_listener, monitoring.unregister_scalar_listener, _began),
+                (
+                    monitoring.register_event_duration_secs_listener,
+                    monitoring.unregister_event_duration_listener,
+                    _ended,
+                ),
+                (monitoring.register_event_listener, monitoring.unregister_event_listener, _happened),
+            ):
+                register(listener)
+                _undo.append(partial(_unregister, unregister, listener))
+            _profile.install(profiler, _undo)
+        except LACKS as error:
+            _restore()
+            raise unheard("jax", error) from error
+
+
+def uninstall() -> None:
+    """Hear it no more; JAX is as it was."""
+    with _lock:
+        _restore()
+
+
+def installed() -> bool:
+    """True between install() and uninstall()."""
+    return bool(_undo)
+
+
+def _restore() -> None:
+    while _undo:
+        _undo.pop()()
+
+
+def _unregister(unregister: Callable[[Any], None], listener: Any) -> None:
+    with contextlib.suppress(AssertionError, ValueError):  # somebody has cleared all listeners meanwhile
+        unregister(listener)
+
+
+@guarded
+def _began(event: str, value: float, *, fun_name: str = "", **_: Any) -> None:  # noqa: ARG001  (JAX's signature)
+    if event in PHASES:
+        _stack().append(_Open(event, _plain(str(fun_name))))
+
+
+@guarded
+def _happened(event: str, **_: Any) -> None:
+    if event in CACHE and _stack():
+        _stack()[-1].cache_hit = CACHE[event]
+
+
+@guarded
+def _ended(event: str, duration: float, **_: Any) -> None:  # noqa: ARG001  (ours is measured on the trace's clock)
+    if event not in PHASES:
+        return
+    stack = _stack()
+    while stack:  # what began inside this one and was never told to end goes with it
+        phase = stack.pop()
+        if phase.event == event:
+            error = sys.exc_info()[1]
+            failed = error if error is not phase.handled else None
+            phase.compile.end(failed, cache_hit=phase.cache_hit, details={"phase": PHASES[event]})
+            return
+        phase.compile.end(ok=None, details={"phase": PHASES[phase.event]})
+
+
+def _plain(name: str) -> str:
+    """One name for one function: lowering and compiling call `f` "jit(f)"."""
+    return name[4:-1] if name.startswith("jit(") and name.endswith(")") else name
+
+
+def _stack() -> list[_Open]:
+    found: list[_Open] = _local.__dict__.setdefault("open", [])
+    return found

@@ -1,0 +1,207 @@
+"""Queues and events of pyopencl: each queue is a stream of ours, each command's event a record behind it.
+
+An out-of-order queue is a track like any other, but its commands have no order that a stream could have: what they
+touch is then not told. The same holds behind an event that we know nothing of, such as a user event, until the queue
+is finished.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+import pyopencl as cl
+
+from eventide import _native
+from eventide.hooks import feed
+
+_numbers = itertools.count(1)
+_lock = threading.Lock()  # guards _queues and _events
+_queues: dict[int, Queue | None] = {}  # by cl_command_queue; None: Eventide's own, which tell for themselves
+_devices: dict[int, str] = {}  # by cl_device_id
+_events: dict[int, Known] = {}  # by cl_event, oldest first
+MOST_EVENTS = 1 << 14  # older ones count as unknown
+_wait = cl.Event.wait
+
+
+class Queue:
+    """What we know of a queue."""
+
+    def __init__(self, queue: Any) -> None:
+        properties = int(queue.properties)
+        flags = cl.command_queue_properties
+        self.in_order = not properties & int(flags.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        self.timed = bool(properties & int(flags.PROFILING_ENABLE))
+        self.clear = self.in_order  # all that its commands wait for is known
+        self._goes = False
+        self.device = device_name(queue.device)
+        self.device_key = int(queue.device.int_ptr)
+        words = "" if self.in_order else " out of order"
+        times = "" if self.timed else " (host times)"
+        number = next(_numbers)
+        self.stream = feed.ForeignStream(self.device, f"queue {number}{words} on {queue.device.name.strip()}{times}")
+
+    def wait(self, events: Any) -> None:
+        """What is enqueued from now on comes after these."""
+        for event in events or ():
+            known = known_event(event)
+            if known is None:
+                self.clear = False
+            elif known.queue is not self or not self.in_order:
+                self.stream.wait(known.id)
+                self.clear = self.clear and known.queue.clear
+
+    def finished(self) -> None:
+        """Nothing is in it any more."""
+        self.clear = self.in_order
+
+    def goes(self) -> None:
+        """Nobody enqueues any more. To finish it now is to clean up, not to wait for what is known to be over."""
+        if not self._goes:
+            self._goes = True
+            self.stream.delete()
+
+
+class Known:
+    """The event of a command. `handle` is a handle of our own on it: its number is nobody else's as long as we know it,
+    and the program's object may wait when it is dropped.
+    """
+
+    __slots__ = ("handle", "id", "over", "queue")
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        self.id = feed.new_event()
+        self.over = False  # the host knows that it is
+        self.handle: Any = None
+
+    def learnt(self) -> None:
+        """The host knows that it is over, from now on."""
+        if not self.over and self.queue.in_order:  # of an out-of-order queue, that says nothing of what came before
+            self.over = True
+            feed.learnt(self.queue.stream, self.id)
+
+
+class _Unordered:
+    """The host waits for one command of an out-of-order queue. It took time; what else is over then, nobody knows."""
+
+    __slots__ = ("_start",)
+
+    def __init__(self) -> None:
+        self._start = time.monotonic_ns()
+
+    def end(self, *, gave_up: bool = False) -> None:  # noqa: ARG002 - as of the other
+        """It is over."""
+        _native.record_span(None, "event_synchronization", "sync", self._start, time.monotonic_ns())
+
+
+Sync = feed.Sync | _Unordered
+
+
+def sync_of(known: Known) -> Sync:
+    """The host begins to wait for a command."""
+    return feed.Sync(known.queue.stream, known.id) if known.queue.in_order else _Unordered()
+
+
+class Dropped:
+    """Kept by an event that waits when it is dropped, because it keeps memory of the host."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+
+    def __del__(self) -> None:
+        try:
+            _wait(self.known.handle)
+            self.known.learnt()
+        except Exception:  # noqa: BLE001, S110 - at the end of the process anything may be gone
+            pass
+
+
+class _Gone:
+    """Kept by the queue's object: tells when it goes."""
+
+    __slots__ = ("key", "queue")
+
+    def __init__(self, key: int, queue: Queue) -> None:
+        self.key, self.queue = key, queue
+
+    def __del__(self) -> None:
+        try:
+            if _queues.get(self.key) is self.queue:
+                del _queues[self.key]
+            self.queue.goes()
+        except Exception:  # noqa: BLE001, S110 - as above
+            pass
+
+
+def known_event(event: Any) -> Known | None:
+    """What we know of an event."""
+    return _events.get(int(event.int_ptr))
+
+
+def keep_event(event: Any, known: Known) -> None:
+    """Know it, as one of the newest."""
+    key = int(event.int_ptr)
+    known.handle = cl.Event.from_int_ptr(key, True)
+    with _lock:
+        _events[key] = known
+        oldest = _events.pop(next(iter(_events))) if len(_events) > MOST_EVENTS else None
+    if oldest is not None:
+        feed.event_gone(oldest.id)
+
+
+def forget_events() -> None:
+    """Let go of all."""
+    with _lock:
+        known = list(_events.values())
+        _events.clear()
+    for one in known:
+        feed.event_gone(one.id)
+
+
+def made(queue: Any) -> None:
+    """A queue was made: what had its handle before is gone."""
+    _queues.pop(int(queue.int_ptr), None)
+    queue_of(queue)
+
+
+def queue_of(queue: Any) -> Queue | None:
+    """What we know of a queue, met now if never before; None for those of Eventide's own device."""
+    key = int(queue.int_ptr)
+    try:
+        return _queues[key]
+    except KeyError:
+        pass
+    met = None if _called_by_eventide() else Queue(queue)
+    with _lock:
+        met = _queues.setdefault(key, met)
+    if met is not None:
+        queue._eventide = _Gone(key, met)  # noqa: SLF001 - ours
+    return met
+
+
+def device_name(device: Any) -> str:
+    """Such as "opencl:Portable Computing Language:0"."""
+    key = int(device.int_ptr)
+    if key not in _devices:
+        platform = device.platform
+        place = [int(one.int_ptr) for one in platform.get_devices()]
+        _devices[key] = f"opencl:{platform.name.strip()}:{place.index(key) if key in place else len(place)}"
+    return _devices[key]
+
+
+def _called_by_eventide() -> bool:
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way
+    for _ in range(10):
+        if frame is None:
+            return False
+        if str(frame.f_globals.get("__name__", "")).startswith("eventide.backends."):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,237 @@
+"""Operators of torch: each becomes a span, with what was asked for. Imports torch, so it is itself imported on use.
+
+Details come from a TorchDispatchMode, below autograd: what runs, forward and backward. Such a mode belongs to one
+thread; the thread that profiles has it for as long as it profiles, others while they are inside the profiled module.
+Profiles that run at the same time share all this: an operator is recorded once, with what any of them asked for.
+Operators of all other threads, and all where no details are asked for, come from torch's callbacks
+(integrations/torch/_operators.py).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils.flop_counter import flop_registry
+
+from eventide import _native
+from eventide.integrations.torch._memory import TorchMemory
+from eventide.integrations.torch._modules import innermost
+from eventide.recording import record_span
+
+_log = logging.getLogger("eventide.profiler")
+_SEQUENCES = 1 << 16  # operators of the forward whose module is remembered for the backward
+_listeners: list[OpsListener] = []  # replaced, never changed
+_local = threading.local()  # .depth: who wants to hear this thread; .mode
+_module_of_sequence: dict[int, str] = {}  # by autograd's sequence number
+_lock = threading.Lock()  # guards the replacing of _listeners
+
+
+class Options(Protocol):
+    """What is asked about each operator; et.profile has flags of these names."""
+
+    @property
+    def in_detail(self) -> bool: ...
+    @property
+    def report_input_shapes(self) -> bool: ...
+    @property
+    def profile_memory(self) -> bool: ...
+    @property
+    def with_stack(self) -> bool: ...
+    @property
+    def with_flops(self) -> bool: ...
+    @property
+    def with_modules(self) -> bool: ...
+
+
+class OpsListener:
+    """One profile's ear: what it asks for, and what it counts. Without `mode` it asks for nothing: callbacks hear."""
+
+    def __init__(self, options: Options, *, mode: bool) -> None:
+        self.options = options
+        self._mode = mode
+        self.flops = {"forward": 0, "backward": 0}
+        self.flops_by_module: dict[str, int] = {}
+        self.memory: TorchMemory | None = None
+        self._thread: threading.Thread | None = None  # which started it
+
+    def start(self) -> None:
+        """Hear the operators of this thread, and of those that say so."""
+        if not self._mode:
+            return
+        with _lock:
+            _native.torch_operators_tell_muted(True)
+            if self.options.profile_memory:
+                shared = [one.memory for one in _listeners if one.memory is not None]
+                self.memory = shared[0] if shared else TorchMemory()
+            _replace([*_listeners, self])
+        self._thread = threading.current_thread()
+        hear_this_thread()
+
+    def stop(self) -> None:
+        """Hear no more. Called on another thread than start, the mode stays there and does nothing.
+
+        If that is the main thread, it takes the mode off as soon as it can.
+        """
+        if not self._mode:
+            return
+        with _lock:
+            _native.torch_operators_tell_muted(False)
+            _replace([one for one in _listeners if one is not self])
+            if self.memory is not None and not any(one.memory is self.memory for one in _listeners):
+                self.memory.close()
+            if not _listeners:
+                _module_of_sequence.clear()
+        if self._thread is threading.current_thread():
+            leave_this_thread()
+        elif self._thread is threading.main_thread():
+            _native.call_on_main_thread(_leave_if_innermost)
+
+    def count(self, flops: int, phase: str, module: str) -> None:
+        """Add the operations of one operator."""
+        self.flops[phase] += flops
+        if module:
+            self.flops_by_module[module] = self.flops_by_module.get(module, 0) + flops
+
+
+def _replace(listeners: list[OpsListener]) -> None:
+    global _listeners  # noqa: PLW0603  (whoever walks the old one goes on with it)
+    _listeners = listeners
+
+
+def asked_for(flag: str) -> bool:
+    """Does any profile that runs ask for this?"""
+    return any(getattr(one.options, flag) for one in _listeners)
+
+
+def hear_this_thread() -> None:
+    """Each call wants one leave_this_thread()."""
+    _local.depth = getattr(_local, "depth", 0) + 1
+    if _local.depth == 1:
+        _native.torch_operators_mute(True)
+        _local.mode = _Mode()
+        _local.mode.__enter__()
+
+
+def leave_this_thread() -> None:
+    """The last one takes the mode off."""
+    depth = getattr(_local, "depth", 0)
+    if depth:
+        _local.depth = depth - 1
+        if depth == 1:
+            mode, _local.mode = _local.mode, None
+            mode.__exit__(None, None, None)
+            _native.torch_operators_mute(False)
+
+
+def _leave_if_innermost() -> None:
+    """Wherever this thread is: a mode of somebody else, entered after ours, is not ours to end."""
+    if _local.__dict__.get("mode") is _get_current_dispatch_mode():
+        leave_this_thread()
+
+
+class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are checked
+    """Tells of each operator and changes nothing."""
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Compiled code stays compiled: without this, torch.compile would leave everything to Python."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not _listeners:
+            return func(*args, **kwargs)
+        if torch.is_inference_mode_enabled() and asked_for("with_flops") and func._overloadpacket not in flop_registry:  # noqa: SLF001
+            # Without autograd above, composite operators arrive whole; only their parts have a formula.
+            with self:
+                parts = func.decompose(*args, **kwargs)
+            if parts is not NotImplemented:
+                return parts
+        start = time.monotonic_ns()
+        try:
+            out = func(*args, **kwargs)
+        except BaseException as error:
+            _heard(_Call(func, args, kwargs, error), start, time.monotonic_ns())
+            raise
+        _heard(_Call(func, args, kwargs, out), start, time.monotonic_ns())
+        return out
+
+
+class _Call(NamedTuple):
+    """One operator: what it was given, and what came out, a result or an exception."""
+
+    func: Any
+    args: Any
+    kwargs: Any
+    out: Any
+
+
+def _heard(call: _Call, start: int, end: int) -> None:
+    """One operator is over. A mistake of ours is logged once and never reaches the program."""
+    try:
+        _record(call, start, end)
+    except Exception:  # noqa: BLE001  (never into the program)
+        if not _local.__dict__.get("failed"):
+            _local.failed = True
+            _log.exception("an operator of torch was not recorded: %s", call.func)
+
+
+def _record(call: _Call, start: int, end: int) -> None:
+    node = torch._C._current_autograd_node()  # noqa: SLF001  (torch has no other name for it)
+    about: dict[str, Any] = {} if node is None else {"backward": node.name()}
+    module = _module_of(node)
+    if module and asked_for("with_modules"):
+        about["module"] = module
+    if asked_for("report_input_shapes"):
+        values = (*call.args, *call.kwargs.values())
+        about |= {"shapes": [_shape(value) for value in values], "types": [_type(value) for value in values]}
+    if isinstance(call.out, BaseException):
+        about["error"] = f"{type(call.out).__name__}: {call.out}"
+    else:
+        if asked_for("with_flops"):
+            _count_flops(call, about, module)
+        for memory in {one.memory for one in _listeners if one.memory is not None}:
+            memory.see(call.out)
+    if _native.torch_operators_muted():  # else autograd brought the mode along, and the callbacks have told it
+        record_span(call.func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
+
+
+def _module_of(node: Any) -> str:
+    """The innermost module: of this thread now, or of the operator whose gradient this is."""
+    if node is not None:
+        return _module_of_sequence.get(node._sequence_nr(), "")  # noqa: SLF001  (as above)
+    module = innermost()
+    if module and torch.is_grad_enabled() and len(_module_of_sequence) < _SEQUENCES:
+        # The operator took its number just before it came here; its node in the backward has the same.
+        _module_of_sequence[torch._C._autograd._get_sequence_nr() - 1] = module  # noqa: SLF001  (as above)
+    return module
+
+
+def _count_flops(call: _Call, about: dict[str, Any], module: str) -> None:
+    formula = flop_registry.get(call.func._overloadpacket)  # noqa: SLF001  (as above)
+    if formula is not None:
+        about["flops"] = count = int(formula(*call.args, **call.kwargs, out_val=call.out))
+        for one in _listeners:
+            one.count(count, "backward" if "backward" in about else "forward", module)
+
+
+def _shape(value: Any) -> Any:
+    """[3, 4] of a tensor, a list of them of a list of tensors, [] of anything else: as torch.profiler has it."""
+    if isinstance(value, torch.Tensor):
+        return [int(size) for size in value.shape]
+    if isinstance(value, list | tuple) and value and isinstance(value[0], torch.Tensor):
+        return [_shape(one) for one in value]
+    return []
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return str(value.dtype).removeprefix("torch.")
+    if isinstance(value, list | tuple) and value and isinstance(value[0], torch.Tensor):
+        return "list of tensors"
+    return "" if value is None else type(value).__name__

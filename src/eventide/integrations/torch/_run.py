@@ -1,0 +1,86 @@
+"""What a whole recording hears of torch: operators of all threads, device activity, forwards of modules, and steps."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+from eventide import _native
+from eventide._util.on_import import when_imported
+from eventide.integrations import torch as adapter
+from eventide.recording import note, record_span
+
+CHOICES = ("ops", "shapes", "flops", "memory", "modules")
+_log = logging.getLogger("eventide.profiler")
+
+
+class TorchRun:
+    """From when torch is imported to close(). `step`: how many steps are over; `steps`: nobody else counts them."""
+
+    def __init__(self, wanted: tuple[str, ...], seconds: float, *, step: int = 0, steps: bool = True) -> None:
+        self._wanted, self._seconds = wanted, seconds
+        self._first = self._step = step
+        self._counts = steps
+        self._parts: list[Any] = []
+        self._session: Any = None
+        self._since = 0
+        self._hook = when_imported("torch", self._open)
+
+    def _open(self) -> None:
+        self._since = _native.now_ns()
+        parts = {"steps": self._open_steps, "modules": self._open_modules, "operators": self._open_operators}
+        failed: dict[str, Exception] = {}
+        for what, open_part in parts.items():
+            try:
+                open_part()
+            except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
+                failed[what] = error
+        if failed:
+            self._tell(list(failed), next(iter(failed.values())))
+
+    def _tell(self, unheard: list[str], error: Exception) -> None:
+        """One line, whatever is missing."""
+        version = getattr(sys.modules.get("torch"), "__version__", "?")
+        what = " and ".join(filter(None, (", ".join(unheard[:-1]), unheard[-1])))
+        line = f"torch {version}: its {what} are not heard: {type(error).__name__}: {error}".replace("\n", " ")
+        note({"torch_unheard": {"warnings": [line]}})
+        if adapter.installed():  # else it has said already that nothing is heard
+            _log.warning("%s", line)
+
+    def _open_steps(self) -> None:
+        if self._counts:
+            from eventide.integrations.torch._steps import TorchSteps
+
+            self._parts.append(TorchSteps(self.reached))
+
+    def _open_modules(self) -> None:
+        if "modules" in self._wanted:
+            from eventide.integrations.torch._modules import TorchModules
+
+            self._parts.append(TorchModules())
+
+    def _open_operators(self) -> None:
+        if "ops" in self._wanted:
+            from eventide.integrations.torch._kineto import Wanted
+            from eventide.integrations.torch._session import Session
+
+            asked = {what: what in self._wanted for what in ("shapes", "flops", "memory")}
+            wanted = Wanted(**asked, seconds=self._seconds)
+            self._session = Session(wanted, lambda: self._step > self._first)
+            self._parts.append(self._session)
+
+    def reached(self, number: int) -> None:
+        """So many steps are over."""
+        if number > self._step:
+            if self._session is not None and self._step == self._first:
+                self._session.again()
+            now = _native.now_ns()
+            record_span(f"ProfilerStep#{number - 1}", "step", self._since, now, {"step": number - 1}, work=number - 1)
+            self._step, self._since = number, now
+
+    def close(self) -> None:
+        """Hear no more; what was heard is in the recording."""
+        self._hook.close()
+        while self._parts:
+            self._parts.pop().close()

@@ -1,0 +1,47 @@
+"""From what happens in this process to a .eventide file and its Trace.
+
+_span          span, instant, counter
+_recorder      Recorder; note, recover_trace and before_end
+_record_span   spans that are over, with arguments
+
+Others put what they know into the recording that runs with functions of ``eventide._native`` (and of
+``native/core/recorder/things.hpp`` in C++), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a JSON
+object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table `tracks`:
+
+    record_span(track, name, category, start_ns, end_ns, args=None, stack=0, submit_ns=0, cpu_ns=0, work=0, ...)
+    record_instant(track, name, category=None, args=None, stack=0, time_ns=0)
+    record_counter(track, name, value, time_ns=0)
+    record_edge(kind, from_track, from_ns, to_track, to_ns, event=0, version=0, correlation=0)
+    eventide.recording.note({"clocks": ...})      kept in the trace's metadata
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from eventide.recording._span import counter, instant, span
+
+if TYPE_CHECKING:
+    from eventide.recording._record_span import record_span
+    from eventide.recording._recorder import Recorder, before_end, note, recover_trace
+
+__all__ = ["Recorder", "before_end", "counter", "instant", "note", "record_span", "recover_trace", "span"]
+
+# Not needed by a program that only marks its spans: imported on first use.
+_ON_USE = {
+    "Recorder": "_recorder",
+    "before_end": "_recorder",
+    "note": "_recorder",
+    "record_span": "_record_span",
+    "recover_trace": "_recorder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
+    if name == "Recorder":
+        found.__module__ = "eventide"
+    globals()[name] = found
+    return found

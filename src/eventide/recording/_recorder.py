@@ -1,0 +1,220 @@
+"""Recorder: records what happens in this process into a .eventide file, and gives the Trace at the end."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from eventide import _native
+from eventide.errors import UsageError, UsageTypeError, UsageValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from eventide.trace import Trace
+
+BUFFER = 32 << 20
+SMALLEST = 1 << 20
+
+before_end: list[Callable[[], None]] = []
+"""Called before a recording ends: for those who still have something to tell."""
+
+
+class Recorder:
+    """Everything that the hooks say, and every span, instant and counter, from start() to stop(), on all threads.
+
+    ``path`` is the .eventide file (None: a temporary one, gone once it is read). ``ring`` keeps only the newest, as
+    much as ``buffer`` bytes hold. ``durable`` puts the buffer on disk beside the file instead of into shared memory.
+    ``stacks`` takes the Python stack with every span and hook. ``dump_on`` is a signal that makes a copy of what is
+    recorded so far and goes on; so do ``hang_seconds`` during which nothing was recorded: ``t.eventide`` is copied to
+    ``t-dump-1.eventide`` and so on, even if no Python can run, and a line on stderr says so. A process that is killed
+    leaves a file that ``eventide.open_trace`` reads. A recorder inside another sees the same things: its file is a copy
+    of its time.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ring: bool = False,
+        durable: bool = False,
+        stacks: bool = False,
+        buffer: int = BUFFER,
+        dump_on: int | None = None,
+        hang_seconds: float | None = None,
+    ) -> None:
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise UsageTypeError(f"Recorder takes the path of its file, not {type(path).__name__}")
+        if isinstance(buffer, bool) or not isinstance(buffer, int):
+            raise UsageTypeError(f"buffer is a number of bytes, not {type(buffer).__name__}")
+        if buffer < SMALLEST:
+            raise UsageValueError(f"buffer={buffer} is too small; a recorder needs {SMALLEST} bytes or more")
+        self._given = None if path is None else Path(path).absolute()
+        self._options: dict[str, Any] = {
+            "buffer": buffer,
+            "ring": bool(ring),
+            "durable": bool(durable),
+            "stacks": bool(stacks),
+            "dump_signal": _signal(dump_on),
+            "hang_ns": _nanoseconds(hang_seconds),
+        }
+        if path is None and (dump_on is not None or hang_seconds is not None):
+            raise UsageValueError("dump_on and hang_seconds make copies beside the file; give Recorder its path")
+        self._path: Path | None = None
+        self._outer: Path | None = None  # the recording that this one is a part of
+        self._began = 0
+        self._pid = 0
+        self._trace: Trace | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is being written, or was."""
+        return self._path or self._given
+
+    @property
+    def recording(self) -> bool:
+        """True between start() and stop(), in the process that started it."""
+        return self._path is not None and self._pid == os.getpid()
+
+    @property
+    def trace(self) -> Trace:
+        """What the last stop() gave."""
+        if self._trace is None:
+            raise UsageError("there is no trace yet; stop() the recorder first")
+        return self._trace
+
+    def start(self) -> Self:
+        """Begin to record. One that is recording already is an error."""
+        if self.recording:
+            raise UsageError(f"this recorder is recording to {self._path}; stop it first")
+        path = self._given or _temporary()
+        if self._given is not None and not self._given.parent.is_dir():
+            raise UsageValueError(f"cannot record to {str(path)!r}: there is no directory {str(path.parent)!r}")
+        self._trace = None
+        self._began = _native.now_ns()
+        outer = _native.recorder_path()
+        self._outer = Path(outer) if outer else None
+        if outer and (self._options["dump_signal"] or self._options["hang_ns"]):
+            raise UsageError(f"dump_on and hang_seconds belong to the recording that runs already, to {outer}")
+        if self._outer is None:
+            _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
+            atexit.register(self.close)
+        self._path, self._pid = path, os.getpid()
+        return self
+
+    def stop(self) -> Trace:
+        """End the recording and give what was recorded: the Trace in its file.
+
+        The file is whole when this returns, and it is read, so what happens to it later does not matter. The tables
+        are derived when the Trace is first looked at.
+        """
+        path = self._end()
+        from eventide.trace.formats.eventide import read_later
+
+        try:
+            self._trace = read_later(path)
+        finally:
+            if self._given is None:
+                _remove(path)
+        return self._trace
+
+    def _end(self) -> Path:
+        path = self._path
+        if path is None or not self.recording:
+            raise UsageError("this recorder is not recording; start it first")
+        for tell in tuple(before_end):
+            tell()
+        self._path = None
+        if self._outer is not None:
+            window = {"window": [self._began, _native.now_ns()]}
+            _native.recorder_flush()  # sets the clock too: stamps after the last look at it would be guessed
+            _native.copy_trace(str(self._outer), str(path), json.dumps(window))
+        else:
+            atexit.unregister(self.close)
+            _native.recorder_stop()
+        return path
+
+    def dump(self, path: str | os.PathLike[str]) -> Path:
+        """Write what is recorded so far to another .eventide file and go on: for a recorder that keeps the newest."""
+        if not self.recording:
+            raise UsageError("this recorder is not recording; there is nothing to dump")
+        target = Path(path).absolute()
+        note = {"window": [self._began, _native.now_ns()]} if self._outer is not None else {}
+        _native.recorder_flush()  # as above
+        _native.copy_trace(str(self._outer or self._path), str(target), json.dumps(note))
+        return target
+
+    def close(self) -> None:
+        """End the recording and leave its file to whoever opens it; nothing happens if it has ended. Also at exit."""
+        if self.recording:
+            path = self._end()
+            if self._given is None:
+                _remove(path)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.recording:
+            self.stop()
+
+    def __repr__(self) -> str:
+        state = f"recording to {self._path}" if self.recording else "not recording"
+        return f"<Recorder, {state}>"
+
+
+def note(values: Mapping[str, Any]) -> None:
+    """Keep these with the trace that is being recorded, in its metadata; nothing happens when none is."""
+    _native.recorder_note(json.dumps(dict(values)))
+
+
+def recover_trace(path: str | os.PathLike[str]) -> None:
+    """Close the file of a process that was killed: what its buffer holds goes into it, and the buffer goes away."""
+    _native.recover_trace(os.fspath(path))
+
+
+def _signal(number: object) -> int:
+    if number is None:
+        return 0
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UsageTypeError(f"dump_on is a signal such as signal.SIGUSR2, not {type(number).__name__}")
+    if number not in signal.valid_signals():
+        raise UsageValueError(f"dump_on={number} is no signal; give one such as signal.SIGUSR2")
+    return int(number)
+
+
+def _nanoseconds(seconds: object) -> int:
+    if seconds is None:
+        return 0
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise UsageTypeError(f"hang_seconds is a number, not {type(seconds).__name__}")
+    if not 0.01 <= seconds <= 1e9:
+        raise UsageValueError(f"hang_seconds={seconds} is none that can be waited for; give 0.01 or more")
+    return round(seconds * 1e9)
+
+
+def _about() -> dict[str, Any]:
+    return {"program": sys.argv[0] if sys.argv else "", "arguments": sys.argv[1:], "python": sys.version.split()[0]}
+
+
+def _temporary() -> Path:
+    import tempfile
+
+    handle, name = tempfile.mkstemp(".eventide", "eventide-")
+    os.close(handle)
+    return Path(name)
+
+
+def _remove(path: Path) -> None:
+    for left in (path, Path(f"{path}.buffer")):
+        with suppress(OSError):
+            left.unlink()

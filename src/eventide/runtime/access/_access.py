@@ -1,0 +1,91 @@
+"""From whatever holds memory to the addresses it covers: Buffers, arrays, tensors, and containers of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from eventide import _native
+from eventide.errors import UsageTypeError, report_unknown_accesses
+from eventide.runtime.access._layout import Access, covered
+
+Accesses = tuple[Access, ...]
+
+watch_host_memory: list[Callable[[Any, int, int], None]] = []
+"""Called with each thing of the host that is touched, its lowest address and extent: for who must know when it goes."""
+
+_SCALARS = (int, float, complex, str, bytes, type(None))
+_told: set[tuple[str, str]] = set()
+_telling = threading.Lock()  # guards _told
+
+
+def accesses_of(things: object) -> Accesses:
+    """What a thing, or a list, tuple or dict of things, covers. None is nothing, and so are numbers in containers."""
+    out: list[Access] = []
+    if things is not None:
+        _collect(things, out, 0)
+    return tuple(out)
+
+
+def report_once(hook: str, work: object, error: Exception) -> None:
+    """Log that accesses are unknown; the same work and the same reason are told once."""
+    key = (f"{hook} {getattr(work, 'name', work)}", str(error))
+    with _telling:
+        if key in _told:
+            return
+        if len(_told) > 1000:  # a program that makes names up: rather tell twice than grow
+            _told.clear()
+        _told.add(key)
+    report_unknown_accesses(hook, work, error)
+
+
+def _collect(thing: Any, out: list[Access], depth: int) -> None:
+    if isinstance(thing, _native.BufferBase):
+        out.append((thing.ptr, thing.nbytes))
+    elif isinstance(thing, list | tuple | dict | set | frozenset):
+        if depth > 16:
+            raise UsageTypeError("reads and writes are nested more than 16 deep; give the arrays themselves")
+        for item in thing.values() if isinstance(thing, dict) else thing:
+            if not isinstance(item, _SCALARS):
+                _collect(item, out, depth + 1)
+    else:
+        pieces = _pieces_of(thing)
+        out.extend(pieces)
+        if watch_host_memory and pieces:
+            low = min(piece[0] for piece in pieces)
+            high = max(piece[0] + piece[1] for piece in pieces)
+            for watch in watch_host_memory:
+                watch(thing, low, high - low)
+
+
+def _pieces_of(thing: Any) -> list[Access]:
+    interface = getattr(thing, "__array_interface__", None)
+    if interface is None and hasattr(thing, "data_ptr") and hasattr(thing, "element_size"):  # a torch tensor
+        size = thing.element_size()
+        return covered(thing.data_ptr(), tuple(thing.shape), tuple(n * size for n in thing.stride()), size)
+    if interface is None:
+        interface = getattr(thing, "__cuda_array_interface__", None)
+    if interface is not None:
+        size = getattr(thing, "itemsize", None)
+        return covered(
+            interface["data"][0],
+            interface["shape"],
+            interface.get("strides"),
+            size if isinstance(size, int) else _itemsize(interface["typestr"]),
+        )
+    if hasattr(thing, "__dlpack__"):
+        return covered(*_native.dlpack_layout(thing.__dlpack__()))
+    try:
+        view = memoryview(thing)
+    except TypeError:
+        raise UsageTypeError(
+            f"reads and writes take Buffers, arrays and tensors, and lists of them, not {type(thing).__name__}"
+        ) from None
+    return covered(_native.buffer_address(view), view.shape or (), view.strides or (), view.itemsize)
+
+
+def _itemsize(typestr: str) -> int:
+    """Of '<f4': 4. A character of 'U' takes four bytes; '<M8[ns]' has its unit behind."""
+    digits = typestr[2:].partition("[")[0]
+    return int(digits) * (4 if typestr[1] == "U" else 1)

@@ -1,0 +1,196 @@
+"""How host threads hand over to each other, told to the hooks while somebody asks for it.
+
+Thread start and join, ``queue.Queue``, locks, Events, Semaphores, Barriers and Futures of executors are patched while
+on and restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched
+functions do what they always did. Not seen: ``queue.SimpleQueue``, locks made before,
+and threads that talk through memory alone.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from eventide import _native
+from eventide.runtime.access._locks import make_lock, make_rlock, token_of
+
+_users = 0
+_originals: list[tuple[Any, str, Any]] = []
+_starting = threading.Lock()  # guards the two above
+
+_items: weakref.WeakKeyDictionary[Any, dict[int, deque[int]]] = weakref.WeakKeyDictionary()
+"""Of each queue: the tokens of what is in it, by the id of the item."""
+_items_lock = threading.Lock()
+
+
+def start() -> None:
+    """Tell hand-overs, until as many ``stop()``."""
+    global _users  # noqa: PLW0603 - one switch for the process
+    with _starting:
+        _users += 1
+        if _users == 1:
+            for owner, name, make in _PATCHES:
+                original = getattr(owner, name)
+                _originals.append((owner, name, original))
+                setattr(owner, name, make(original))
+
+
+def stop() -> None:
+    """Restore what was there before. Objects made meanwhile go on working, and tell nothing."""
+    global _users  # noqa: PLW0603 - one switch for the process
+    with _starting:
+        _users -= 1
+        if _users == 0:
+            while _originals:
+                setattr(*_originals.pop())
+
+
+def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: threading.Thread) -> None:
+        token = _native.host_signal()
+        run = self.run
+
+        def run_after_start() -> None:
+            del self.run
+            _native.host_wait(token)
+            try:
+                run()
+            finally:
+                _native.host_signal(token_of(self))
+
+        try:
+            self.run = run_after_start  # type: ignore[method-assign]
+        except AttributeError:  # a class that lets nobody: then its start is not seen
+            return original(self)
+        try:
+            return original(self)
+        except BaseException:
+            self.__dict__.pop("run", None)
+            raise
+
+    return start
+
+
+def _thread_join(original: Callable[..., None]) -> Callable[..., None]:
+    def join(self: threading.Thread, timeout: float | None = None) -> None:
+        original(self, timeout)
+        if not self.is_alive():
+            _native.host_wait(token_of(self))
+
+    return join
+
+
+def _queue_put(original: Callable[..., None]) -> Callable[..., None]:
+    def put(self: queue.Queue[Any], item: Any, block: bool = True, timeout: float | None = None) -> None:
+        token = _native.host_signal()
+        with _items_lock:
+            _items.setdefault(self, {}).setdefault(id(item), deque()).append(token)
+        try:
+            original(self, item, block, timeout)
+        except BaseException:
+            _token_of_item(self, item, last=True)
+            raise
+
+    return put
+
+
+def _queue_get(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get(self: queue.Queue[Any], block: bool = True, timeout: float | None = None) -> Any:
+        item = original(self, block, timeout)
+        token = _token_of_item(self, item)
+        if token:
+            _native.host_wait(token)
+        return item
+
+    return get
+
+
+def _token_of_item(self: queue.Queue[Any], item: Any, *, last: bool = False) -> int:
+    with _items_lock:
+        tokens = _items.get(self, {})
+        waiting = tokens.get(id(item))
+        if not waiting:
+            return 0  # it was put before anybody listened
+        token = waiting.pop() if last else waiting.popleft()
+        if not waiting:
+            del tokens[id(item)]
+        return token
+
+
+def _signals(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What this thread did is handed over by the call."""
+
+    def signalling(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _native.host_signal(token_of(self))
+        return original(self, *args, **kwargs)
+
+    return signalling
+
+
+def _waits(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that says yes has received what was handed over."""
+
+    def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        if result is not False:
+            _native.host_wait(token_of(self))
+        return result
+
+    return waiting
+
+
+def _meets(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Hands over and receives: a barrier."""
+    return _waits(_signals(original))
+
+
+def _future_result(original: Callable[..., Any]) -> Callable[..., Any]:
+    def received(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            if self.done():
+                _native.host_wait(token_of(self))
+
+    return received
+
+
+def _executor_submit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def submit(self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        token = _native.host_signal()
+
+        def received(*args: Any, **kwargs: Any) -> Any:
+            _native.host_wait(token)
+            return fn(*args, **kwargs)
+
+        return original(self, received, *args, **kwargs)
+
+    return submit
+
+
+_PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
+    (threading.Thread, "start", _thread_start),
+    (threading.Thread, "join", _thread_join),
+    (threading, "Lock", make_lock),
+    (threading, "RLock", make_rlock),
+    (threading.Event, "set", _signals),
+    (threading.Event, "is_set", _waits),
+    (threading.Event, "wait", _waits),
+    (threading.Semaphore, "release", _signals),
+    (threading.BoundedSemaphore, "release", _signals),
+    (threading.Semaphore, "acquire", _waits),
+    (threading.Semaphore, "__enter__", _waits),
+    (threading.Barrier, "wait", _meets),
+    (queue.Queue, "put", _queue_put),
+    (queue.Queue, "get", _queue_get),
+    (concurrent.futures.Future, "set_result", _signals),
+    (concurrent.futures.Future, "set_exception", _signals),
+    (concurrent.futures.Future, "result", _future_result),
+    (concurrent.futures.Future, "exception", _future_result),
+    (concurrent.futures.ThreadPoolExecutor, "submit", _executor_submit),
+)

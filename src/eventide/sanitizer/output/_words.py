@@ -1,0 +1,182 @@
+"""Findings in words: what happened, on which streams, and the smallest fix. Plain text, for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eventide._util.internal_frames import is_machinery
+from eventide.sanitizer._finding import Access, Finding, Frame
+
+StreamNames = Mapping[Any, str]
+
+_EXPLAINED = {
+    "race": "{second} that {first_who} {first_verb}; nothing orders the two",
+    "missing-record-stream": "memory is freed while {first}: nobody told the allocator that this stream uses it",
+    "wait-on-unrecorded": "a wait for an event that was never recorded does nothing",
+    "redundant-wait": "this wait changes no order: what it waits for is over anyway",
+    "redundant-sync": "this synchronize waits for what is known to be over",
+    "leak": "given out and never given back",
+}
+
+
+def is_ours(frame: Frame) -> bool:
+    """True for this package's own frames, an importer's, and those of frameworks that an adapter hears."""
+    return is_machinery(frame[0])
+
+
+def place(access: Access) -> Frame | None:
+    """The innermost frame that is the program's: not this package's own, and not an importer's."""
+    for frame in access.stack:
+        if not is_ours(frame):
+            return frame
+    return access.stack[0] if access.stack else None
+
+
+def where(access: Access) -> str:
+    """``prefetch.py:63``, or nothing."""
+    frame = place(access)
+    return f"{Path(frame[0]).name}:{frame[1]}" if frame else ""
+
+
+def stream_text(stream: int | str | None, names: StreamNames) -> str:
+    """``stream 3 'load'``, or the host."""
+    if stream is None:
+        return "the host"
+    name = names.get(stream)
+    return f"stream {stream} '{name}'" if name else f"stream {stream}"
+
+
+def who(access: Access, names: StreamNames) -> str:
+    """``'load' on stream 3 'load'``, or ``the host thread 17``."""
+    if access.what == "work":
+        name = f"'{access.name}'" if access.name else f"work {access.work}"
+        return f"{name} on {stream_text(access.stream, names)}"
+    if access.what == "host":
+        return f"the host (thread {access.thread})"
+    thing = f"the {access.what} '{access.name}'" if access.name else f"the {access.what}"
+    return f"{thing} on {stream_text(access.stream, names)}" if access.stream is not None else thing
+
+
+def act(access: Access, names: StreamNames) -> str:
+    """Who does what: ``'train' on stream 3 reads 64 bytes``."""
+    if access.what in {"work", "host"}:
+        verb = "writes" if access.write else "reads"
+        return f"{who(access, names)} {verb}{f' {access.nbytes:,} bytes' if access.nbytes else ''}"
+    return who(access, names)
+
+
+def headline(finding: Finding, names: StreamNames) -> str:
+    """One sentence that says what is wrong."""
+    if finding.kind == "deadlock":
+        return finding.text or "these wait for each other for ever"
+    first = finding.first or finding.second
+    text = _lifetime(first, finding.second) if finding.kind == "use-after-free" else _EXPLAINED[finding.kind]
+    text = text.format(
+        first=act(first, names),
+        first_who=who(first, names),
+        first_verb="writes" if first.write else "reads",
+        second=act(finding.second, names),
+    )
+    if finding.kind == "wait-on-unrecorded" and finding.event:
+        text = text.replace("an event", f"event {finding.event}")
+    if finding.kind == "leak":
+        what = "event" if finding.second.what == "event" else f"{finding.second.nbytes:,} bytes"
+        text = f"{what} {text}"
+    return text
+
+
+def _lifetime(first: Access, second: Access) -> str:
+    """Used after the free, freed twice, freed too early, or taken by a new owner too early."""
+    if first.what == "free":
+        return "memory is freed twice" if second.what == "free" else "{second} after its memory was freed"
+    if second.what == "free":
+        return "memory is freed while {first}; nothing orders the two"
+    return "{second} of memory whose owner before is not done with it: {first}"
+
+
+def memory(finding: Finding) -> str:
+    """Which bytes of which buffer both sides touch, as offsets into it."""
+    side = finding.second if finding.second.nbytes or finding.first is None else finding.first
+    if not side.nbytes:
+        return ""
+    base = finding.buffer or side.address
+    start = side.address - base
+    name = f"'{finding.buffer_name}'" if finding.buffer_name else f"the memory at {base:#x}"
+    return f"bytes {start:,} to {start + side.nbytes:,} of {name}"
+
+
+def fix_text(finding: Finding, names: StreamNames) -> str:
+    """The smallest fix, as something a person can type."""
+    return _FIXES.get(finding.fix.action, _nothing)(finding, names)
+
+
+def _at(access: Access | None, word: str) -> str:
+    line = where(access) if access else ""
+    return f" ({word} {line})" if line else ""
+
+
+def _name(access: Access | None, names: StreamNames) -> str:
+    if access is None:
+        return "the first"
+    return f"'{access.name}'" if access.what == "work" and access.name else who(access, names)
+
+
+def _wait(f: Finding, names: StreamNames) -> str:
+    waiter = stream_text(f.second.stream, names)
+    before = f"before {_name(f.second, names)}{_at(f.second, 'above')}"
+    if f.fix.recorded:
+        return f"make {waiter} wait for event {f.fix.event}, recorded after {_name(f.first, names)} already, {before}"
+    on = stream_text(f.first.stream if f.first else None, names)
+    return f"record an event after {_name(f.first, names)} on {on}{_at(f.first, 'below')}; make {waiter} wait {before}"
+
+
+def _synchronize(f: Finding, names: StreamNames) -> str:
+    before = f"before {_name(f.second, names)}{_at(f.second, 'above')}"
+    if f.fix.recorded:
+        return f"synchronize event {f.fix.event}, recorded after {_name(f.first, names)} already, {before}"
+    on = stream_text(f.first.stream if f.first else None, names)
+    return f"record an event after {_name(f.first, names)} on {on}{_at(f.first, 'below')}; synchronize it {before}"
+
+
+def _hand_over(f: Finding, _: StreamNames) -> str:
+    threads = f"thread {f.first.thread if f.first else '?'} to thread {f.second.thread}"
+    return f"hand over from {threads} with a queue, a lock, an Event or a join{_at(f.second, 'above')}"
+
+
+def _record_stream(f: Finding, names: StreamNames) -> str:
+    return f"call record_stream({stream_text(f.fix.stream, names)}) on the buffer before it is freed"
+
+
+def _free_later(f: Finding, names: StreamNames) -> str:
+    user = f.first if f.first is not None and f.first.what == "work" else f.second
+    return f"free the memory after {_name(user, names)} is over{_at(user, 'submitted at')}"
+
+
+def _remove(f: Finding, _: StreamNames) -> str:
+    return f"remove it{_at(f.second, 'line')}"
+
+
+def _record_before(f: Finding, _: StreamNames) -> str:
+    return f"record event {f.event} before this wait{_at(f.second, 'above')}, or remove the wait"
+
+
+def _give_back(f: Finding, _: StreamNames) -> str:
+    return "delete the event" if f.second.what == "event" else "free() the memory when it is no longer used"
+
+
+def _nothing(_f: Finding, _names: StreamNames) -> str:
+    return ""
+
+
+_FIXES = {
+    "wait": _wait,
+    "synchronize": _synchronize,
+    "hand-over": _hand_over,
+    "record-stream": _record_stream,
+    "free-later": _free_later,
+    "remove": _remove,
+    "record-before": _record_before,
+    "give-back": _give_back,
+}

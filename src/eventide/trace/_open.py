@@ -1,0 +1,161 @@
+"""open_trace: what a file is, told by its content first and by its name second, and the reader for it."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from eventide.errors import EventideError, TraceFormatError, UsageTypeError, UsageValueError
+from eventide.trace._check import broken_references
+
+if TYPE_CHECKING:
+    from eventide.trace._trace import Trace
+
+# What a file can be, and the module below eventide.trace.formats whose `read(path)` opens it.
+READERS = {
+    "eventide": "eventide._reader",
+    "json": "chrome._reader",
+    "parquet": "parquet",
+    "pftrace": "perfetto._reader",
+    "xplane": "xplane",
+}
+SUFFIXES = {
+    ".eventide": "eventide",
+    ".json": "json",
+    ".json.gz": "json",
+    ".parquet": "parquet",
+    ".pftrace": "pftrace",
+    ".pftrace.gz": "pftrace",
+    ".perfetto-trace": "pftrace",
+    ".perfetto-trace.gz": "pftrace",
+    ".xplane.pb": "xplane",
+    ".xplane.pb.gz": "xplane",
+}
+_HEAD = 4096  # bytes that are looked at
+_KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet, Perfetto .pftrace and JAX's .xplane.pb"
+# What numpy, pyarrow, json and zlib raise where bytes inside a file are not what was written.
+_DAMAGED = (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error)
+
+
+def open_trace(path: str | os.PathLike[str]) -> Trace:
+    """Open a trace file of any known format: what it is, is told by its content first and by its name second."""
+    try:
+        file = Path(path)
+    except TypeError:
+        raise UsageTypeError(f"open_trace takes the path of a file, not {type(path).__name__}") from None
+    reader = import_module(f"eventide.trace.formats.{READERS[find_format(file)]}")
+    try:
+        return _sound(cast("Trace", reader.read(file)))
+    except EventideError:
+        raise
+    except _DAMAGED as error:
+        if isinstance(error, OSError) and error.errno:
+            raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise TraceFormatError(f"the file is damaged ({what[:200]}); copy or write it again", str(file), 0) from error
+
+
+def _sound(trace: Trace) -> Trace:
+    """The trace itself; ValueError where rows refer to rows that are not there."""
+    for wrong in broken_references(trace):
+        raise ValueError(wrong)
+    return trace
+
+
+def find_format(file: Path) -> str:
+    """Which of READERS opens this file; an error that says what it is where none does."""
+    if file.is_dir():
+        return _format_of_directory(file)
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD)
+    except FileNotFoundError:
+        raise UsageValueError(f"there is no file {str(file)!r}; give the path of a trace") from None
+    except OSError as error:
+        raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+    if not head:
+        raise TraceFormatError(
+            "the file is empty, so nothing was ever written to it; record or copy it again", str(file), 0
+        )
+    named = _format_of_name(file.name)
+    found = _format_of_content(head, named)
+    if found is None:
+        raise TraceFormatError(f"no trace format starts with {head[:8]!r}; {_KNOWN}", str(file), 0)
+    return found
+
+
+def _format_of_directory(file: Path) -> str:
+    if any(file.glob("*.parquet")):
+        return "parquet"
+    if any(file.glob("*.xplane.pb")) or any(file.glob("plugins/profile/*/*.xplane.pb")):
+        return "xplane"
+    raise UsageValueError(
+        f"{str(file)!r} is a directory without a trace's .parquet files or JAX's profiles; give the path of a trace"
+    )
+
+
+def _format_of_name(name: str) -> str | None:
+    name = name.lower()
+    return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def _format_of_content(head: bytes, named: str | None) -> str | None:
+    """The name decides only where the content could be two things, or is damaged at its very start."""
+    if head.startswith(b"\x1f\x8b"):
+        head = _inflate(head)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head[:8].upper() == b"EVENTIDE":
+        return "eventide"
+    if named == "xplane" or (named is None and _looks_like_planes(head)):
+        return "xplane"
+    json, protobuf = _looks_like_json(head), _looks_like_protobuf(head)
+    if json and protobuf:  # a line feed is also the tag of a packet, and "{" its length
+        return named if named in {"json", "pftrace"} else "json"
+    if json or protobuf:
+        return "json" if json else "pftrace"
+    return named if named in {"json", "eventide"} else None
+
+
+def _inflate(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(31).decompress(head, _HEAD)
+    except zlib.error:
+        return b""
+
+
+def _looks_like_json(head: bytes) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    inside = text[1:].lstrip(b" \t\r\n")
+    return (text[:1] == b"{" and inside[:1] in {b'"', b"}", b""}) or (
+        text[:1] == b"[" and inside[:1] in {b"{", b"]", b""}
+    )
+
+
+def _looks_like_planes(head: bytes) -> bool:
+    """Whether this is a profile of JAX: its first message begins with a number, or with a name that can be read."""
+    if head[:1] != b"\n":
+        return False
+    start = next((n for n, byte in enumerate(head[1:11], 2) if byte < 0x80), len(head))
+    tag, letter = head[start : start + 1], head[start + 2 : start + 3]
+    return tag == b"\x08" or (tag == b"\x12" and b" " <= letter <= b"~")
+
+
+def _looks_like_protobuf(head: bytes) -> bool:
+    """Whether this is a Perfetto trace: packets, each a field 1 with its length, as far as the head goes."""
+    at = 0
+    while at < len(head):
+        if head[at] != 0x0A:
+            return False
+        at, length, shift = at + 1, 0, 0
+        while at < len(head):
+            length |= (head[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if head[at - 1] < 0x80:
+                break
+        at += length
+    return bool(head)

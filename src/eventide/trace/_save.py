@@ -1,0 +1,98 @@
+"""Trace.save: the writer for a name's suffix, and a file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eventide.errors import UsageTypeError, UsageValueError
+
+if TYPE_CHECKING:
+    from eventide.trace._trace import Trace
+
+# The suffix, and the module below eventide.trace.formats whose `write(trace, path)` makes such a file.
+WRITERS = {
+    ".pftrace": "perfetto._writer",
+    ".perfetto-trace": "perfetto._writer",
+    ".json": "chrome._writer",
+    ".json.gz": "chrome._writer",
+    ".parquet": "parquet",
+}
+_CHOICE = "use .pftrace (to view), .json or .json.gz (for other tools) or .parquet (to keep)"
+
+
+def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
+    """Write the trace in the format of the path's suffix and return the path; what was there before is replaced."""
+    try:
+        target = Path(path)
+    except TypeError:
+        raise UsageTypeError(f"save takes the path of a file, not {type(path).__name__}") from None
+    module = writer_of(target)
+    _refuse_to_replace(target)
+    if not target.parent.is_dir():
+        raise UsageValueError(f"there is no directory {str(target.parent)!r}; make it first")
+    try:
+        with replacing(target) as temporary:
+            import_module(f"eventide.trace.formats.{module}").write(trace, temporary)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise UsageValueError(f"cannot write {str(target)!r}: {why}; name another file") from error
+    return target
+
+
+def writer_of(target: Path) -> str:
+    """The module that writes what the name asks for; an error where none does."""
+    name = target.name.lower()
+    if name.endswith(".eventide"):
+        raise UsageValueError(f"cannot save {target.name!r}: only a running recorder writes .eventide; {_CHOICE}")
+    for suffix, module in WRITERS.items():
+        if name.endswith(suffix):
+            return module
+    raise UsageValueError(f"cannot tell from {target.name!r} what to write; {_CHOICE}")
+
+
+def _refuse_to_replace(target: Path) -> None:
+    """A directory is replaced only where it is a trace's, with nothing else in it."""
+    if not target.is_dir():
+        return
+    foreign = next((entry.name for entry in target.iterdir() if entry.suffix != ".parquet"), None)
+    if not target.name.lower().endswith(".parquet") or foreign is not None:
+        holds = f" that holds {foreign!r}" if foreign else ""
+        raise UsageValueError(f"{str(target)!r} is a directory{holds}, not a trace; choose another name")
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A name beside the target for the body to write to; afterwards it has the target's name, or is gone."""
+    # It ends as the target does, because writers look at the suffix.
+    temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.{_tail(target.name)}")
+    try:
+        yield temporary
+        if target.exists() and (target.is_dir() or temporary.is_dir()):  # such cannot be replaced in one step
+            old = target.with_name(temporary.name + ".old")
+            target.rename(old)
+            temporary.rename(target)
+            _remove(old)
+        else:
+            temporary.replace(target)
+    finally:
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _tail(name: str) -> str:
+    return next(suffix for suffix in sorted(WRITERS, key=len, reverse=True) if name.lower().endswith(suffix)).lstrip(
+        "."
+    )

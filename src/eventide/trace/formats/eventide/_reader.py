@@ -1,0 +1,224 @@
+"""Reads .eventide files: closed, being recorded, or left by a process that was killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide import _native
+from eventide.errors import UsageError
+from eventide.trace._schema import OPERATIONS, SCHEMAS
+from eventide.trace._trace import Trace, table_of
+from eventide.trace._window import cut
+from eventide.trace.formats.eventide._account import metadata_of
+from eventide.trace.formats.eventide._columns import ABSENT, Codes, Ints, Names, optional, parsed, strings, texts
+from eventide.trace.formats.eventide._kineto import tie
+from eventide.trace.formats.eventide._stacks import Stacks
+from eventide.trace.formats.eventide._tracks import Tracks
+from eventide.trace.formats.eventide._work import Work
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the numbers in the columns mean."""
+
+    names: Names
+    tracks: Tracks
+    stacks: Stacks
+
+
+def read(path: Path) -> Trace:
+    """The trace in a file of our own recorder."""
+    return derive(load(path), path)
+
+
+def read_later(path: Path) -> Trace:
+    """The same, derived when it is first looked at. The file is read and checked now: it may change, or go, after."""
+    return Trace.later(partial(derive, load(path), path))
+
+
+def load(path: Path) -> _native.RawTrace:
+    """The file in memory, checked. One that a killed process left is closed with what its buffer held."""
+    raw = _native.load_trace(str(path))
+    if raw.has_buffer:
+        with suppress(OSError, UsageError):  # the file cannot be written, or its process lives
+            _native.recover_trace(str(path))
+    return raw
+
+
+def derive(loaded: _native.RawTrace, path: Path) -> Trace:
+    """All tables of what was loaded from `path`."""
+    raw = loaded.columns()
+    head, account = parsed(raw["head"]), parsed(raw["account"])
+    notes: dict[str, Any] = {}
+    for note in raw["notes"]:
+        notes.update(parsed(note))
+    names = Names(raw["texts"], bool(account.get("names_lost")))
+    tracks = Tracks(texts(raw["tracks"]), head)
+    known = Known(names, tracks, Stacks(raw["stacks"], names))
+    spans = raw["spans"]
+    hook_names = [str(name) for name in head.get("hooks", [])]
+    hooks, accesses = _in_order(raw["hooks"], tracks)
+    tied, untied = tie(spans, names, tracks)
+    work = Work(hooks, hook_names, names, tracks, len(spans["start"]))
+    tables = {
+        "spans": _joined("spans", _if_any(_spans, spans, known), work.spans(known.stacks)),
+        "instants": _joined("instants", _if_any(_instants, raw["instants"], known), work.failures(known.stacks)),
+        "counters": _joined("counters", _if_any(_counters, raw["counters"], known), work.memory_levels()),
+        "edges": _joined("edges", _if_any(_edges, raw["edges"], known), tied, work.edges()),
+        "operations": _operations(hooks, accesses, hook_names, known),
+        "stacks": known.stacks.table,
+        "tracks": tracks.table(),
+    }
+    metadata = {**metadata_of(path, raw, head, account, notes), **notes}
+    metadata["account"]["untied"] = untied
+    trace = Trace(tables, metadata)
+    return cut(trace, *notes["window"]) if "window" in notes else trace
+
+
+def _if_any(make: Callable[[Any, Known], Columns], rows: Columns, known: Known) -> Columns:
+    """The columns of these rows; of none, no columns: a small trace would cost what they cost."""
+    return make(rows, known) if len(rows["track" if "track" in rows else "kind"]) else {}
+
+
+def _joined(name: str, *parts: Columns) -> pa.Table:
+    """The rows of the file, then those that follow from them."""
+    filled = [table_of(name, columns) for columns in parts if columns]
+    if len(filled) < 2:
+        return filled[0] if filled else SCHEMAS[name].empty_table()
+    return pa.concat_tables(filled).unify_dictionaries().combine_chunks()
+
+
+def _spans(spans: Any, known: Known) -> Columns:
+    names = known.names
+    end, start = spans["end"], spans["start"]
+    open_ = end == ABSENT
+    return {
+        "track": known.tracks.rows(spans["track"]),
+        "name": names.column(spans["name"], null=False),
+        "category": names.column(spans["category"], null=False, default="span"),
+        "start": start,
+        "duration": pa.array(np.where(open_, 0, end - np.where(open_, 0, start)), mask=open_),
+        "submit": optional(spans["submit"]),
+        "cpu": optional(spans["cpu"]),
+        "work": optional(spans["work"]),
+        "correlation": optional(spans["correlation"]),
+        "outcome": names.column(spans["outcome"], null=True),
+        "stack": known.stacks.column(spans["stack"]),
+        "args": _with_errors(strings(spans["args"]), spans["error"], names),
+    }
+
+
+def _with_errors(args: pa.Array, errors: Codes, names: Names) -> pa.Array:
+    """The name of the exception that passed through a span is one of its arguments."""
+    rows = np.flatnonzero(errors)
+    if not len(rows):
+        return args
+    used, codes = names.codes(errors[rows])
+    alone = [json.dumps({"error": names[number]}) for number in used.tolist()]
+    said = [
+        alone[code] if text is None else json.dumps({**json.loads(text), "error": names[int(used[code])]})
+        for text, code in zip(args.take(pa.array(rows)).to_pylist(), codes.tolist(), strict=True)
+    ]
+    return pc.replace_with_mask(args, pa.array(errors != 0), pa.array(said, args.type))
+
+
+def _instants(instants: Any, known: Known) -> Columns:
+    return {
+        "track": known.tracks.rows(instants["track"]),
+        "name": known.names.column(instants["name"], null=False),
+        "category": known.names.column(instants["category"], null=False, default="span"),
+        "time": instants["time"],
+        "stack": known.stacks.column(instants["stack"]),
+        "args": strings(instants["args"]),
+    }
+
+
+def _counters(counters: Any, known: Known) -> Columns:
+    """A counter without a track belongs to the process."""
+    return {
+        "track": known.tracks.rows(counters["track"]),
+        "name": known.names.column(counters["name"], null=False),
+        "time": counters["time"],
+        "value": counters["value"],
+    }
+
+
+def _edges(edges: Any, known: Known) -> Columns:
+    return {
+        "kind": known.names.column(edges["kind"], null=False),
+        **{name: known.tracks.rows(edges[name]) for name in ("from_track", "to_track")},
+        **{name: edges[name] for name in ("from_time", "to_time")},
+        **{name: optional(edges[name]) for name in ("event", "version", "correlation")},
+    }
+
+
+def _in_order(hooks: Columns, tracks: Tracks) -> tuple[Columns, pa.Array]:
+    """The operations by time, and their accesses; those of one thread and one time keep their order."""
+    time = hooks["time"]
+    out = {name: column for name, column in hooks.items() if not name.startswith("access_")}
+    order = None
+    if (time[1:] < time[:-1]).any():
+        order = np.argsort(time, kind="stable")
+        out = {name: column.take(order) if column.any() else column for name, column in out.items()}
+    out["thread"] = tracks.rows(out["thread"])
+    return out, _accesses(hooks, order)
+
+
+def _accesses(hooks: Columns, order: Ints | None) -> pa.Array:
+    """Lists in this order; null where it is unknown what is touched."""
+    kind = OPERATIONS.field("accesses").type
+    offsets, known = hooks["access_offsets"], hooks["known"]
+    if len(offsets) - 1 and not known.any() and not offsets[-1]:
+        return pa.nulls(len(known), kind)
+    counts = np.diff(offsets)
+    picked: Any = slice(None)
+    if order is not None:
+        starts, counts, known = offsets[:-1][order], counts[order], known[order]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        picked = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
+    parts = {
+        "address": pa.array(hooks["access_address"][picked]),
+        "bytes": pa.array(hooks["access_bytes"][picked]),
+        "write": pa.array(hooks["access_write"][picked].astype(np.bool_)),
+        "run": optional(hooks["access_run"][picked], 0),
+        "stride": optional(hooks["access_stride"][picked], 0),
+        "possible": pa.array(hooks["access_possible"][picked].astype(np.bool_)),
+    }
+    inner = list(kind.value_type)
+    values = pa.StructArray.from_arrays([parts[field.name].cast(field.type) for field in inner], fields=inner)
+    unknown = pa.array((known == 0) & (counts == 0))
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=unknown)
+
+
+def _operations(hooks: Any, accesses: pa.Array, hook_names: list[str], known: Known) -> Columns:
+    names = known.names
+    version = hooks["version"]
+    return {
+        "hook": pa.DictionaryArray.from_arrays(pa.array(hooks["hook"]), pa.array(hook_names, pa.string())),
+        "end": pa.array(hooks["end"].astype(np.bool_)),
+        "time": hooks["time"],
+        "thread": optional(known.tracks.system_ids(hooks["thread"]), 0),
+        "device": names.column(hooks["device"], null=True),
+        "stream": optional(hooks["stream"], 0),
+        "event": optional(hooks["event"], 0),
+        "version": pa.array(version, mask=(hooks["event"] == 0) | (version < 0)),
+        "work": optional(hooks["work"], 0),
+        "handle": optional(hooks["handle"], 0),
+        "bytes": pa.array(hooks["bytes"], mask=(hooks["bytes"] == 0) & (hooks["handle"] == 0)),
+        "name": names.column(hooks["name"], null=True),
+        "group": names.column(hooks["group"], null=True),
+        "accesses": accesses,
+        "stack": known.stacks.column(hooks["stack"]),
+    }
