@@ -1,4 +1,5 @@
-"""Devices: what each can do, and the base of those written in Python. The core's table is native/core/runtime/device.hpp.
+"""Devices: what each can do, and the base of those written in Python. Their interface in the core:
+native/core/runtime/device.hpp.
 
 _backend    DeviceBackend    _capabilities    what a device can do    registry    devices by type, made on first use
 _build      C++ plug-ins     sim/  opencl/  torch/                     the devices that come with the package
