@@ -18,14 +18,6 @@ def buffer():
     return et.empty(64, device="cpu")
 
 
-def test_a_buffer_knows_its_size_address_and_device(buffer):
-    assert isinstance(buffer, et.Buffer)
-    assert (buffer.nbytes, len(buffer)) == (64, 64)
-    assert buffer.device == et.Device("cpu")
-    assert buffer.ptr == np.frombuffer(buffer, dtype=np.uint8).ctypes.data
-    assert buffer.freed is False
-
-
 def test_a_buffer_without_a_device_is_on_the_current_one():
     assert et.empty(8).device == et.current_stream().device
 

@@ -59,17 +59,6 @@ def test_a_close_that_timed_out_keeps_the_error_for_the_next_one(make_stream):
             stream.close(timeout=TIMEOUT)
 
 
-def test_a_close_that_timed_out_can_be_repeated(make_stream, gate):
-    stream = make_stream()
-    future = gate.hold(stream, 5)
-    with pytest.raises(TimeoutError):
-        stream.close(timeout=0)
-    gate.open()
-    stream.close(timeout=TIMEOUT)
-    assert stream.closed
-    assert future.result(0) == 5
-
-
 VERBS = {
     "submit": lambda stream, other: stream.submit(int),
     "copy": lambda stream, other: stream.copy(bytearray(1), b"x"),
@@ -81,28 +70,6 @@ VERBS = {
     "query": lambda stream, other: stream.query(),
     "synchronize": lambda stream, other: stream.synchronize(timeout=TIMEOUT),
 }
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_of_a_closed_stream_is_a_stream_error(make_stream, other, verb):
-    stream = make_stream()
-    stream.close(timeout=TIMEOUT)
-    with pytest.raises(et.StreamError, match="closed"):
-        VERBS[verb](stream, other)
-    assert stream.stream_id > 0
-
-
-def test_an_event_of_a_closed_stream_still_answers(make_stream, other):
-    stream = make_stream()
-    start, end = (et.Event("cpu", enable_timing=True) for _ in range(2))
-    start.record(stream)
-    end.record(stream)
-    stream.close(timeout=TIMEOUT)
-    assert end.query() is True
-    end.synchronize(timeout=0)
-    assert start.elapsed_time(end) >= 0
-    other.wait_event(end)
-    assert other.submit(int, "1").result(TIMEOUT) == 1
 
 
 def test_deletion_fires_once_for_a_recorded_event_and_never_for_another(stream):

@@ -1,7 +1,6 @@
 """Where work runs, and `et.Future` as a future of the standard library (decision 5)."""
 
 import concurrent.futures
-import contextvars
 import logging
 import threading
 import weakref
@@ -37,12 +36,6 @@ def test_work_runs_when_the_stream_reaches_it_and_not_in_submit(stream, gate):
     future.result(TIMEOUT)
     assert len(ran) == 1
     assert ran[0] != threading.get_ident()
-
-
-def test_the_stream_is_current_inside_its_work(stream, other):
-    with other:
-        assert stream.submit(et.current_stream).result(TIMEOUT) == stream
-        assert stream.submit(et.current_stream, "cpu").result(TIMEOUT) == stream
 
 
 def test_a_future_goes_from_pending_over_running_to_done(stream, gate):
@@ -192,37 +185,12 @@ def test_a_callback_may_read_the_result_of_its_future(stream, gate):
     assert told == ["value"]
 
 
-def test_a_future_cannot_be_made_or_settled_from_outside(stream, gate):
-    with pytest.raises(et.UsageError, match="submit"):
-        et.Future()
-    future = gate.hold(stream, "own")
-    with pytest.raises(et.UsageError):
-        future.set_result("foreign")
-    with pytest.raises(et.UsageError):
-        future.set_exception(Boom())
-    gate.open()
-    assert future.result(TIMEOUT) == "own"
-
-
-def test_work_does_not_copy_context_variables(stream):
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="default")
-    variable.set("of the submitter")
-    assert stream.submit(variable.get).result(TIMEOUT) == "default"
-
-
 def test_the_work_id_is_unique_and_the_one_that_hooks_carry(stream):
     with heard("work_submission") as submitted:
         futures = [stream.submit(int) for _ in range(5)]
     assert [call[1] for call in submitted] == [future.work_id for future in futures]
     assert len({future.work_id for future in futures}) == 5
     assert 0 not in {future.work_id for future in futures}
-
-
-def test_work_runs_although_its_future_was_dropped(stream):
-    ran: list[int] = []
-    stream.submit(ran.append, 1)
-    stream.synchronize(timeout=TIMEOUT)
-    assert ran == [1]
 
 
 def test_a_finished_future_keeps_neither_function_nor_arguments(stream):

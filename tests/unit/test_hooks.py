@@ -36,30 +36,6 @@ def test_there_are_eighteen_hooks():
     assert len(et.hooks.HOOKS) == 18
 
 
-def test_an_event_is_heard_from_its_first_record_to_its_end(stream):
-    calls: list[tuple[object, ...]] = []
-    names = ("event_creation", "event_record", "event_wait", "event_synchronization", "event_deletion")
-    subscriptions = [et.hooks.on(name, lambda *args, name=name: calls.append((name, *args))) for name in names]
-    event = et.Event("cpu")
-    event.record(stream)
-    event.record(stream)
-    event.wait(stream)
-    event.synchronize(timeout=TIMEOUT)
-    number, queue = event.event_id, stream.stream_id
-    del event
-    gc.collect()
-    for subscription in subscriptions:
-        subscription.close()
-    assert calls == [
-        ("event_creation", number),
-        ("event_record", number, queue),
-        ("event_record", number, queue),
-        ("event_wait", number, queue),
-        ("event_synchronization", number),
-        ("event_deletion", number),
-    ]
-
-
 @pytest.mark.parametrize("verb", ["event.record", "stream.record_event"])
 def test_record_passes_the_event_and_the_stream_it_was_recorded_on(stream, other, verb):
     event = et.Event("cpu")

@@ -99,14 +99,6 @@ def test_a_held_stream_does_not_hold_another(stream, other, gate):
     assert other.submit(int, "7").result(TIMEOUT) == 7
 
 
-def test_work_of_one_stream_runs_in_the_order_of_submission(stream):
-    ran: list[int] = []
-    for number in range(100):
-        stream.submit(ran.append, number)
-    stream.synchronize(timeout=TIMEOUT)
-    assert ran == list(range(100))
-
-
 def test_the_default_stream_has_an_id_that_no_other_stream_has(make_stream):
     # known failure 6: stream 0 was the default stream of every device at once
     default = et.default_stream("cpu")

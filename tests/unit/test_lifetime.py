@@ -10,22 +10,6 @@ import eventide as et
 from tests.helpers import TIMEOUT, Boom, Gate, assert_goes_away, blocked_in, eventually
 
 
-def test_a_wait_survives_the_event_it_waits_for(stream, other, gate):
-    ran: list[str] = []
-    gate.hold(stream)
-    stream.submit(ran.append, "first")
-    event = stream.record_event()
-    reference = weakref.ref(event)
-    other.wait_event(event)
-    del event
-    gc.collect()
-    assert reference() is None
-    future = other.submit(ran.append, "second")
-    gate.open()
-    future.result(TIMEOUT)
-    assert ran == ["first", "second"]
-
-
 def test_a_thread_in_synchronize_keeps_the_event_alive(stream, gate):
     gate.hold(stream)
     events = [stream.record_event()]
@@ -34,19 +18,6 @@ def test_a_thread_in_synchronize_keeps_the_event_alive(stream, gate):
     gc.collect()
     gate.open()
     assert waiter.result() is None
-
-
-def test_a_stream_that_is_dropped_finishes_its_work(gate):
-    ran: list[str] = []
-    stream = et.Stream("cpu")
-    gate.hold(stream)
-    future = stream.submit(ran.append, "ran")
-    del stream
-    gc.collect()
-    gate.open()
-    future.result(TIMEOUT)
-    assert ran == ["ran"]
-    assert et.Stream("cpu").submit(int, "6").result(TIMEOUT) == 6
 
 
 def test_an_event_outlives_its_stream(gate):
@@ -68,17 +39,6 @@ def test_a_stream_may_be_dropped_by_its_own_work():
     future.result(TIMEOUT)
     assert box == []
     assert et.Stream("cpu").submit(int, "6").result(TIMEOUT) == 6
-
-
-def test_dropped_streams_events_and_futures_go_away(stream):
-    dropped = et.Stream("cpu")
-    things = {"stream": dropped, "event": stream.record_event(), "future": dropped.submit(int)}
-    things["future"].result(TIMEOUT)
-    del dropped
-    references = {name: weakref.ref(thing) for name, thing in things.items()}
-    things.clear()
-    for name, reference in references.items():
-        assert_goes_away(reference, f"a dropped {name}")
 
 
 def test_weak_reference_callbacks_are_called(stream):

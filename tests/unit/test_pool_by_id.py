@@ -29,25 +29,6 @@ def test_acquire_id_gives_the_real_id_at_once_and_the_hooks_carry_it(pool, strea
     assert recorded == waited == [(number, stream.stream_id)]
 
 
-def test_every_verb_takes_an_id(pool, stream, gate):
-    start, end = pool.acquire_id(enable_timing=True), pool.acquire_id(enable_timing=True)
-    assert pool.query(end) is True
-    pool.record(start, stream)
-    gate.hold(stream)
-    pool.record(end, stream)
-    assert pool.query(end) is False
-    with pytest.raises(TimeoutError):
-        pool.synchronize(end, timeout=0)
-    with pytest.raises(RuntimeError, match="synchronize"):
-        pool.elapsed_time(start, end)
-    gate.open()
-    pool.synchronize(end, timeout=TIMEOUT)
-    assert pool.elapsed_time(start, end) >= 0
-    pool.release(start)
-    pool.release(end)
-    assert pool.stats() == et.PoolStats(created=2, in_use=0, cached=2, reused=0)
-
-
 def test_every_verb_takes_an_event(pool, stream, gate):
     start, end = pool.acquire(enable_timing=True), pool.acquire(enable_timing=True)
     pool.record(start, stream)
