@@ -3,11 +3,9 @@
 import asyncio
 import gc
 
-import numpy as np
 import pytest
 
 import eventide as et
-from eventide.runtime.access._host import hand_over, receive
 from tests.helpers import TIMEOUT, eventually, heard
 
 
@@ -117,29 +115,9 @@ def test_awaiting_is_a_synchronization_with_two_ends(ear, stream, gate):
     assert sorted(ends.values()) == ["event_synchronization", "stream_synchronization"]
 
 
-def test_a_token_goes_from_one_thread_to_another():
-    with heard("host_signal") as signals, heard("host_wait") as waits:
-        token = hand_over()
-        receive(token)
-    assert signals == [(token,)]
-    assert waits == [(token, 0, 0, 0)]
-    with pytest.raises(et.UsageTypeError, match="the token of hand_over"):
-        receive("token")
-
-
 def test_memory_that_is_dropped_differs_from_memory_that_is_freed(ear):
     kept, dropped = et.empty(8), et.empty(16)
     kept.free()
     del dropped
     gc.collect()
     assert [(r.bytes, r.name) for r in ear.records] == [(8, ""), (16, "dropped")]
-
-
-def test_registries_of_the_host_hooks_fire_by_hand():
-    array = np.zeros(2)
-    with heard("host_access") as accesses:
-        et.hooks.HostAccessCallbacks.fire_callbacks(((array.ctypes.data, 16),), ())
-    assert accesses == [(((array.ctypes.data, 16),), ())]
-    with heard("memory_use") as used:
-        et.hooks.MemoryUseCallbacks.fire_callbacks(5, 6)
-    assert used == [(5, 6)]

@@ -129,11 +129,6 @@ def test_asking_for_time_too_early_tells_the_remedy(stream, gate):
     assert_says(message_of(RuntimeError, lambda: event.elapsed_time(event)), "synchronize", rf"\b{event.event_id}\b")
 
 
-def test_interprocess_tells_the_device_that_has_no_such_thing():
-    # known failure 25: `interprocess` was accepted and ignored
-    assert_says(message_of(et.DeviceError, lambda: et.Event("cpu", interprocess=True)), "interprocess", "cpu")
-
-
 def test_an_unknown_id_of_a_pool_tells_the_id(pool):
     assert_says(message_of(et.EventError, lambda: pool.query(987654)), "987654", "acquire|release|pool")
 

@@ -105,13 +105,6 @@ def test_an_event_that_failed_to_record_shows_no_id(make_stream):
     assert (event.event_id, event.version, created) == (0, 0, [])
 
 
-def test_interprocess_is_refused_where_the_device_has_no_such_thing():
-    # known failure 25: accepted and ignored
-    with pytest.raises(et.DeviceError):
-        et.Event("cpu", interprocess=True)
-    assert et.Event("cpu", interprocess=False).query() is True
-
-
 def test_blocking_events_work_like_others(stream, gate):
     # known failure 25: accepted and ignored; a device that knows no difference serves both
     event = et.Event("cpu", blocking=True)

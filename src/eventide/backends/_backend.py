@@ -1,9 +1,10 @@
-"""The base of devices written in Python."""
+"""The base of devices written in Python, and what a device can do: the core assumes nothing beyond it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -11,9 +12,36 @@ from eventide.errors import DeviceError, UsageTypeError
 
 if TYPE_CHECKING:
     from eventide._native import DeviceWork
-    from eventide.backends._capabilities import Capabilities
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """The capabilities of one device, as ``Device.capabilities`` gives them."""
+
+    deferred: bool
+    """Work runs when the stream reaches it; else inside ``submit``."""
+    timing: bool
+    """Events with ``enable_timing=True`` have times."""
+    join_timeout: bool
+    """Waiting for a marker can be bounded; else the core polls."""
+    gate: bool
+    """The host can hold a stream: it may wait for events of other device types."""
+    copy: bool
+    """It has copies of its own; else ``Stream.copy`` goes through the host."""
+    host_visible: bool
+    """The host can read and write the device's memory."""
+    concurrent: bool
+    """Several streams really run at once."""
+    priorities: bool
+    """``Stream(priority=...)`` makes a difference."""
+    default_stream_blocks: bool
+    """The default stream orders all other streams of the device."""
+    heals: bool
+    """A stream is usable again after its error was raised."""
+    clock: str
+    """The clock of its event times."""
 
 
 class MarkerState(IntEnum):
@@ -171,4 +199,5 @@ class DeviceBackend:
         raise DeviceError(f"{type(self).__name__} cannot take over {existing!r} on {index}: it wraps no streams")
 
 
+Capabilities.__module__ = "eventide"
 DeviceBackend.__module__ = MarkerState.__module__ = "eventide.backends"

@@ -1,9 +1,9 @@
 """Compile callbacks: hear when compilers run, whatever compiler it is.
 
     on_compile_start, on_compile_end, callback_handler   the outermost compile of all threads   _handler.py
-    on_each_compile -> CompileSubscription                every compile, as a CompileRecord      _each.py
+    on_each_compile                                       every compile, as a CompileRecord      _handler.py
     CallbackTrigger, CallbackArgs                         what start and end callbacks get       _record.py
-    Compile, CompileRecord                                one that runs, one that is over        _compile.py, _record.py
+    Compile, CompileRecord                                one that runs, one that is over        _handler.py, _record.py
 
 Each compile is also a span of category "compile" when something is being recorded (_record.py).
 
@@ -11,10 +11,9 @@ The names and arguments are those of ``torch._dynamo.callback``. Compilers are c
 ``eventide.integrations``; any other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """
 
-from eventide.compiling._compile import Compile
-from eventide.compiling._each import CompileSubscription
 from eventide.compiling._handler import (
     CompilationCallbackHandler,
+    Compile,
     callback_handler,
     on_compile_end,
     on_compile_start,
@@ -28,7 +27,6 @@ __all__ = [
     "CompilationCallbackHandler",
     "Compile",
     "CompileRecord",
-    "CompileSubscription",
     "callback_handler",
     "on_compile_end",
     "on_compile_start",

@@ -7,7 +7,7 @@ the callbacks of an earlier one, that thread runs these too. So starts and ends 
 
 from __future__ import annotations
 
-import os
+import itertools
 import threading
 import time
 from collections import deque
@@ -15,13 +15,140 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from eventide.compiling._compile import Compile
-from eventide.compiling._each import CompileSubscription, EachCallback, Listeners
+from eventide._util.process import after_fork
+from eventide._util.subscription import Subscription
 from eventide.compiling._record import CallbackArgs, CallbackTrigger, CompileRecord, record_in_trace
 from eventide.compiling._signature import call, check_callback
 from eventide.errors import UsageTypeError, UsageValueError, report_callback_error
 
 Callback = Callable[..., object]
+EachCallback = Callable[[CompileRecord], object]
+
+
+class Compile:
+    """A compile between its start and its record.
+
+    ``end()`` is the usual way out. A compiler that tells details only later has ``stop()``, which ends the time and
+    runs the end callbacks, and then ``publish()``, which hands the record to those who hear each compile. Each works
+    once; what comes twice is ignored.
+    """
+
+    __slots__ = (
+        "_counted",
+        "_error",
+        "_handler",
+        "_published",
+        "_stack",
+        "args",
+        "depth",
+        "start",
+        "stopped",
+        "thread",
+    )
+
+    def __init__(
+        self,
+        handler: CompilationCallbackHandler,
+        args: CallbackArgs,
+        stack: list[Compile],
+        *,
+        start: int,
+        counted: bool,
+    ) -> None:
+        self.args = args
+        self.start = start
+        self.thread = threading.get_native_id()
+        self.depth = len(stack)
+        self.stopped: int | None = None
+        self._handler = handler
+        self._stack = stack
+        self._counted = counted  # does the handler's count of running compiles include it
+        self._error: str | None = None
+        self._published = False
+        stack.append(self)
+
+    def stop(self, error: BaseException | str | None = None, *, at: int | None = None) -> None:
+        """The compiler is done; `error` ended it. Runs the end callbacks if this was the last one running."""
+        if self.stopped is not None:
+            return
+        self.stopped = time.monotonic_ns() if at is None else at
+        self._error = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else error
+        self._stack.remove(self)
+        self._handler._leave(self._counted)  # noqa: SLF001 - one mechanism
+
+    def publish(self, *, name: str | None = None, ok: bool | None = True, **known: Any) -> CompileRecord | None:
+        """Hand over the record, with what is known by now: the fields of CompileRecord by name."""
+        if self._published:
+            return None
+        self._published = True
+        self.stop()
+        assert self.stopped is not None  # noqa: S101  (stop() set it)
+        record = CompileRecord(
+            trigger=self.args.callback_trigger,
+            id=self.args.compile_id,
+            name=name if name is not None else self.args.name,
+            thread=self.thread,
+            depth=self.depth,
+            start=self.start,
+            duration=max(0, self.stopped - self.start),
+            ok=ok if self._error is None else False,
+            error=self._error,
+            **known,
+        )
+        self._handler._publish(record)  # noqa: SLF001 - as above
+        return record
+
+    def end(self, error: BaseException | str | None = None, **known: Any) -> CompileRecord | None:
+        """Stop and publish in one."""
+        try:
+            self.stop(error)
+        finally:
+            record = self.publish(**known)
+        return record
+
+    def __repr__(self) -> str:
+        state = "running" if self.stopped is None else "over"
+        return f"<Compile {self.args.callback_trigger.name} {self.args.compile_id}, {state}>"
+
+
+class _Listeners:
+    """The callbacks of ``on_each_compile``. `_all` is replaced, never changed: iterating it uses a snapshot."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, EachCallback] = {}
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()  # guards the replacing of _all; no callback runs under it
+        self._busy = threading.local()  # .now: numbers of the callbacks that run on this thread
+        self.errors = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, callback: EachCallback) -> Subscription:
+        """Call it with every record."""
+        number = next(self._numbers)
+        with self._lock:
+            self._all = {**self._all, number: callback}
+        return Subscription("each compile", lambda: self._remove(number))
+
+    def _remove(self, number: int) -> None:
+        with self._lock:
+            self._all = {kept: callback for kept, callback in self._all.items() if kept != number}
+
+    def publish(self, record: CompileRecord) -> None:
+        """Call all with a record. A callback does not receive compiles that it causes: that would never end."""
+        busy: set[int] = self._busy.__dict__.setdefault("now", set())
+        for number, callback in self._all.items():
+            if number in busy:
+                continue
+            busy.add(number)
+            try:
+                callback(record)
+            except Exception as error:  # noqa: BLE001 - a callback must not break the compile it observes
+                self.errors += 1
+                report_callback_error("compile", callback, error)
+            finally:
+                busy.discard(number)
 
 
 class CompilationCallbackHandler:
@@ -30,7 +157,7 @@ class CompilationCallbackHandler:
     def __init__(self, start_callbacks: Sequence[Callback] = (), end_callbacks: Sequence[Callback] = ()) -> None:
         self.start_callbacks: list[Callback] = list(start_callbacks)
         self.end_callbacks: list[Callback] = list(end_callbacks)
-        self._each = Listeners()
+        self._each = _Listeners()
         self._local = threading.local()  # .stack: compiles that run on this thread; .inside: callbacks that do
         self._errors = 0
         self._compiles = 0
@@ -65,7 +192,7 @@ class CompilationCallbackHandler:
         """Call it no more; the oldest registration goes first."""
         _remove("end", self.end_callbacks, callback)
 
-    def on_each_compile(self, callback: EachCallback) -> CompileSubscription:
+    def on_each_compile(self, callback: EachCallback) -> Subscription:
         """Call callback(record) after every compile, nested ones too, until the subscription is closed."""
         if not callable(callback):
             raise UsageTypeError(f"a compile callback must be callable, not {type(callback).__name__}")
@@ -196,7 +323,7 @@ class CompilationCallbackHandler:
 
     def _publish(self, record: CompileRecord) -> None:
         record_in_trace(record)
-        self._each.tell(record)
+        self._each.publish(record)
 
 
 def _remove(what: str, callbacks: list[Callback], callback: Callback) -> None:
@@ -207,7 +334,7 @@ def _remove(what: str, callbacks: list[Callback], callback: Callback) -> None:
 
 
 callback_handler = CompilationCallbackHandler()
-os.register_at_fork(after_in_child=callback_handler._reset)  # noqa: SLF001  (our own)
+after_fork(callback_handler._reset)  # noqa: SLF001 - of this file
 
 
 def on_compile_start(callback: Callback) -> Callback:
@@ -220,6 +347,6 @@ def on_compile_end(callback: Callback) -> Callback:
     return callback_handler.register_end_callback(callback)
 
 
-def on_each_compile(callback: EachCallback) -> CompileSubscription:
+def on_each_compile(callback: EachCallback) -> Subscription:
     """Call callback(CompileRecord) after every compile, nested ones too, until the subscription is closed."""
     return callback_handler.on_each_compile(callback)

@@ -10,7 +10,7 @@ import threading
 from typing import TypeAlias
 
 from eventide import _native
-from eventide.hooks._subscription import HOOK_NUMBERS
+from eventide.hooks._subscribe import HOOK_NUMBERS
 
 Access: TypeAlias = tuple[int, int] | tuple[int, int, int, int, bool]
 """(address, bytes), or (address, bytes, run, stride, possible) as native/core/hooks/hub.hpp has it."""

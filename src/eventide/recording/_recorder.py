@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import signal
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from eventide import _native
+from eventide._util import process
+from eventide._util.subscription import Subscription
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 BUFFER = 32 << 20
 SMALLEST = 1 << 20
 
-before_end: list[Callable[[], None]] = []
-"""Called before a recording ends: for those who still have something to tell."""
+_before_stop: list[Callable[[], None]] = []
 
 
 class Recorder:
@@ -105,7 +105,7 @@ class Recorder:
             raise UsageError(f"dump_on and hang_seconds belong to the recording that runs already, to {outer}")
         if self._outer is None:
             _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
-            atexit.register(self.close)
+            process.at_exit(self.close)
         self._path, self._pid = path, os.getpid()
         return self
 
@@ -129,15 +129,15 @@ class Recorder:
         path = self._path
         if path is None or not self.recording:
             raise UsageError("this recorder is not recording; start it first")
-        for tell in tuple(before_end):
-            tell()
+        for callback in tuple(_before_stop):
+            callback()
         self._path = None
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}
             _native.recorder_flush()  # sets the clock too: stamps after the last look at it would be guessed
             _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
-            atexit.unregister(self.close)
+            process.cancel_at_exit(self.close)
             _native.recorder_stop()
         return path
 
@@ -170,6 +170,31 @@ class Recorder:
     def __repr__(self) -> str:
         state = f"recording to {self._path}" if self.recording else "not recording"
         return f"<Recorder, {state}>"
+
+
+def before_stop(callback: Callable[[], None]) -> Subscription:
+    """Call callback() each time before a recording stops, until the Subscription is closed.
+
+    For sources that record with a delay, such as profiles of a driver: here they record what is still missing.
+    """
+    _before_stop.append(callback)
+    return Subscription("the stop of recordings", lambda: _before_stop.remove(callback))
+
+
+def record_span(
+    name: str,
+    category: str,
+    start_ns: int,
+    end_ns: int,
+    about: dict[str, Any] | None = None,
+    *,
+    stack: bool = False,
+    work: int = 0,
+) -> None:
+    """Record a completed span of this thread, if anything is recording. Times are nanoseconds of CLOCK_MONOTONIC."""
+    args = json.dumps(about, default=str) if about else None
+    frames = _native.capture_stack() if stack else 0
+    _native.record_span(None, name, category, start_ns, end_ns, args, frames, 0, 0, work)
 
 
 def note(values: Mapping[str, Any]) -> None:

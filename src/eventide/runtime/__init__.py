@@ -21,7 +21,7 @@ from eventide.runtime._event import Event
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
-from eventide.runtime.access._host import host_access
+from eventide.runtime.access import host_access
 
 __all__ = [
     "Buffer",

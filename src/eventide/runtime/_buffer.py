@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime.access._host import host_access
+from eventide.runtime.access import host_access
 
 
 class Buffer(_native.BufferBase):

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from eventide import _native
+from eventide._util.device_names import set_device_type_loader, split_device_name
 from eventide.errors import UsageTypeError, UsageValueError
-from eventide.hooks._subscription import set_device_loader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,13 +33,10 @@ class Device:
             type = type.type  # noqa: A001
         if not isinstance(type, str):
             raise UsageTypeError(f"a device is a name such as 'cpu:0' or a Device, not {type.__class__.__name__}")
-        kind, colon, number = type.rpartition(":")
-        if not number.isdecimal():  # a type may have a colon in its name, as in "torch:cuda"
-            kind, colon, number = type, "", ""
-        if not kind or (colon and index is not None):
+        kind, number = split_device_name(type)
+        if not kind or (number is not None and index is not None):
             raise UsageValueError(f"{type!r} is not the name of a device; write it as 'cpu' or 'cpu:0'")
-        if colon:
-            index = int(number)
+        index = index if number is None else number
         counts = dict(_native.device_types())
         if kind not in counts:
             counts = _with_offered(kind)
@@ -160,7 +157,7 @@ def _with_offered(kind: str) -> dict[str, int]:
     return dict(_native.device_types())
 
 
-set_device_loader(_with_offered)
+set_device_type_loader(_with_offered)
 
 
 def as_device(device: str | Device | None) -> Device:

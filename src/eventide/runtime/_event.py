@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Any, NoReturn
 
 from eventide import _native
-from eventide.errors import DeviceError, UsageTypeError
+from eventide.errors import UsageTypeError
 from eventide.runtime._device import Device, as_device
 
 
@@ -23,14 +23,11 @@ class Event(_native.EventBase):
         device: str | Device | None = None,
         enable_timing: bool = False,
         blocking: bool = False,
-        interprocess: bool = False,
     ) -> None:
-        for name, value in (("enable_timing", enable_timing), ("blocking", blocking), ("interprocess", interprocess)):
+        for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
             if not isinstance(value, bool):
                 raise UsageTypeError(f"{name} must be True or False, not {type(value).__name__}")
         where = None if device is None else as_device(device)
-        if interprocess:
-            raise DeviceError(f"{where or 'this device'} has no events between processes; leave interprocess=False")
         index = -1 if where is None or where.index is None else where.index
         super().__init__(None if where is None else where.type, index, enable_timing, blocking)
 

@@ -1,11 +1,11 @@
 """The end of the process, and its copies: workers are stopped at exit, a forked child starts clean."""
 
-import atexit
 import os
 import sys
 from _thread import get_ident
 
 from eventide import _native
+from eventide._util import process
 
 EXIT_SECONDS = 2.0
 """How long queued work may still run at exit, unless EVENTIDE_EXIT_TIMEOUT says otherwise."""
@@ -32,7 +32,7 @@ def _at_exit() -> None:
 
 def install() -> None:
     """Register both; called once, when eventide is imported."""
-    atexit.register(_at_exit)
-    os.register_at_fork(after_in_child=_native.after_fork_in_child)
+    process.at_exit(_at_exit)
+    process.after_fork(_native.after_fork_in_child)
     threading = sys.modules.get("threading")  # whoever made threads has imported it; else this is the main one
     _native.note_main_thread(threading.main_thread().ident if threading else get_ident())

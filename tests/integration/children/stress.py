@@ -208,13 +208,8 @@ def main(operations: int, phases: int, seed: int) -> None:
         "wrong callbacks": stress.wrong_callbacks,
         "heard": {hook: next(heard) for hook, heard in stress.heard.items()},
         "errors in callbacks": sum(
-            registry.statistics()["errors"]
-            for registry in (
-                et.hooks.WorkSubmissionCallbacks,
-                et.hooks.WorkCompletionCallbacks,
-                et.hooks.EventRecordCallbacks,
-                et.hooks.EventWaitCallbacks,
-            )
+            et.hooks.statistics(hook)["errors"]
+            for hook in ("work_submission", "work_completion", "event_record", "event_wait")
         ),
         "pool": [pool.created, pool.in_use, pool.cached, pool.reused],
         "versions": sum(event.version for event in stress.events),

@@ -18,8 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from eventide.backends._backend import DeviceBackend
-from eventide.backends._capabilities import Capabilities
+from eventide.backends._backend import Capabilities, DeviceBackend
 from eventide.backends.opencl._probe import Found, find_devices
 from eventide.backends.opencl._queue import Marker, Queue, Timers
 from eventide.errors import DeviceError, UsageValueError

@@ -16,12 +16,11 @@ Work that is reached by a blocking call of other work runs inside that call: it 
 from __future__ import annotations
 
 import math
-import os
 import weakref
 from typing import TYPE_CHECKING, ClassVar
 
-from eventide.backends._backend import DeviceBackend, MarkerState
-from eventide.backends._capabilities import Capabilities
+from eventide._util.process import after_fork
+from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends.sim._host import Host
 from eventide.backends.sim._schedule import Engine, Item, Marker, Stream, Wait
 from eventide.errors import UsageError, UsageValueError
@@ -178,7 +177,7 @@ def _after_fork_in_child() -> None:
 
 
 _sims: weakref.WeakSet[Sim] = weakref.WeakSet()
-os.register_at_fork(after_in_child=_after_fork_in_child)
+after_fork(_after_fork_in_child)
 the_sim = Sim()
 """The devices of the type `sim`."""
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import torch
 
-from eventide.backends._backend import DeviceBackend, MarkerState
-from eventide.backends._capabilities import Capabilities
+from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends.torch._clock import AnchoredClock
 from eventide.errors import DeviceError, UsageValueError
 

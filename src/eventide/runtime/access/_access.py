@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
 from eventide.errors import UsageTypeError, report_unknown_accesses
+from eventide.runtime.access import lifetimes
 from eventide.runtime.access._layout import Access, covered
 
 Accesses = tuple[Access, ...]
 
-watch_host_memory: list[Callable[[Any, int, int], None]] = []
-"""Called with each thing of the host that is touched, its lowest address and extent: for who must know when it goes."""
-
+_HOST_ACCESS = _native.HOOKS.index("host_access")
 _SCALARS = (int, float, complex, str, bytes, type(None))
 _told: set[tuple[str, str]] = set()
 _telling = threading.Lock()  # guards _told
@@ -26,6 +24,22 @@ def accesses_of(things: object) -> Accesses:
     if things is not None:
         _collect(things, out, 0)
     return tuple(out)
+
+
+def host_access(reads: object = (), writes: object = ()) -> None:
+    """Say that this thread itself reads and writes this memory, here and now: Buffers, arrays, tensors, lists of them.
+
+    Work declares what it touches with ``et.work``; this is for the code between. Nobody listening costs one look.
+    Memory that cannot be told is logged, once; the program goes on. Inside of work it says nothing.
+    """
+    if not _native.listening(_HOST_ACCESS):
+        return
+    try:
+        read, written = accesses_of(reads), accesses_of(writes)
+    except Exception as error:  # noqa: BLE001 - whatever an array's protocol raises
+        report_once("host_access", "host_access()", error)
+        return
+    _native.host_access(read, written)
 
 
 def report_once(hook: str, work: object, error: Exception) -> None:
@@ -52,11 +66,10 @@ def _collect(thing: Any, out: list[Access], depth: int) -> None:
     else:
         pieces = _pieces_of(thing)
         out.extend(pieces)
-        if watch_host_memory and pieces:
+        if pieces and lifetimes.active():
             low = min(piece[0] for piece in pieces)
             high = max(piece[0] + piece[1] for piece in pieces)
-            for watch in watch_host_memory:
-                watch(thing, low, high - low)
+            lifetimes.note_access(thing, low, high - low)
 
 
 def _pieces_of(thing: Any) -> list[Access]:

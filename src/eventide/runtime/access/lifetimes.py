@@ -11,7 +11,6 @@ import weakref
 from typing import Any
 
 from eventide import _native
-from eventide.runtime.access._access import watch_host_memory
 
 _watched: dict[int, weakref.ref[Any]] = {}  # by id of the owner; the GIL guards it
 _users = 0
@@ -22,8 +21,7 @@ def start() -> None:
     global _users  # noqa: PLW0603 - one switch for the process
     _users += 1
     if _users == 1:
-        watch_host_memory.append(_watch)
-        _native.set_copy_watcher(_watch_end)
+        _native.set_copy_watcher(_note_copy)
 
 
 def stop() -> None:
@@ -31,13 +29,18 @@ def stop() -> None:
     global _users  # noqa: PLW0603 - one switch for the process
     _users -= 1
     if _users == 0:
-        watch_host_memory.remove(_watch)
         _native.set_copy_watcher(None)
         _watched.clear()
 
 
-def _watch(thing: Any, address: int, nbytes: int) -> None:
-    owner = _owner_of(thing)
+def active() -> bool:
+    """True between ``start()`` and ``stop()``."""
+    return _users > 0
+
+
+def note_access(thing: Any, address: int, nbytes: int) -> None:
+    """Work or the host accesses host memory of `thing`; nothing happens unless started."""
+    owner = _owner_of(thing) if _users else None
     if owner is None or id(owner) in _watched:
         return
     address, nbytes = _range_of(owner, address, nbytes)
@@ -55,11 +58,11 @@ def _watch(thing: Any, address: int, nbytes: int) -> None:
     _native.host_memory(address, nbytes, True)
 
 
-def _watch_end(thing: Any) -> None:
+def _note_copy(thing: Any) -> None:
     """One end of a copy: whatever has the buffer protocol."""
     if not isinstance(thing, _native.BufferBase):
         with memoryview(thing) as view:
-            _watch(thing, _native.buffer_address(view), view.nbytes)
+            note_access(thing, _native.buffer_address(view), view.nbytes)
 
 
 def _owner_of(thing: Any) -> Any:
