@@ -29,7 +29,7 @@ class Pair:
     """The simulator and the oracle, told the same calls."""
 
     def __init__(self, limit: int | None, copy_limit: int | None, cost: int) -> None:
-        self.sim = Sim(2, limit=limit, copy_limit=copy_limit, host_cost_ns=cost)
+        self.sim = Sim(2, limit=limit, copy_limit=copy_limit, host_cost=cost * 1e-9)
         self.oracle = SimOracle(STREAMS, limit, copy_limit, cost)
         self.streams = [self.sim.open_stream(device, 0) for device in STREAMS]
         self.works: dict[int, FakeWork] = {}
@@ -115,7 +115,7 @@ registered: dict[str, Sim] = {}
 def device(name: str) -> Sim:
     """Devices are registered for the life of the process, so all examples share these two and their clocks."""
     if name not in registered:
-        registered[name] = Sim(2, host_cost_ns=0, limit=1 if name == ONE else None)
+        registered[name] = Sim(2, host_cost=0, limit=1 if name == ONE else None)
         et.Device.register(registered[name], name=name)
     return registered[name]
 

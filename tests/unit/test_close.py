@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, blocked_in, eventually, heard
+from tests.helpers import TIMEOUT, Boom, blocked_in, boom, eventually, heard
 
 
 def test_close_drains(make_stream, gate):
@@ -33,6 +33,32 @@ def test_closing_closes_and_with_does_not():
         future = stream.submit(int, "4")
     assert stream.closed
     assert future.result(0) == 4
+
+
+def test_a_stream_of_open_is_current_in_its_block_and_closed_after_it():
+    before = et.current_stream()
+    with et.Stream.open("cpu", name="block") as stream:
+        assert et.current_stream() == stream
+        future = stream.submit(int, "4")
+    assert stream.closed
+    assert stream.name == "block"
+    assert future.result(0) == 4
+    assert et.current_stream() == before
+
+
+def test_the_end_of_an_open_block_raises_the_error_of_its_work():
+    with pytest.raises(Boom), et.Stream.open("cpu") as stream:
+        stream.submit(boom)
+    assert stream.closed
+
+
+def test_an_error_of_an_open_block_propagates_and_notes_the_error_of_its_work():
+    with pytest.raises(KeyError) as raised, et.Stream.open("cpu") as stream:
+        stream.submit(boom)
+        raise KeyError
+    assert stream.closed
+    (note,) = raised.value.__notes__
+    assert "raised Boom: boom" in note
 
 
 def test_closing_twice_and_from_two_threads_is_fine(make_stream, gate):

@@ -63,7 +63,7 @@ def test_each_compile_is_heard_with_thread_depth_and_time(handler) -> None:
     )
     assert (outer.id, outer.depth, outer.name, outer.recompile) == ("outer", 0, "f", False)
     assert inner.thread == outer.thread == threading.get_native_id()
-    assert outer.start <= inner.start <= inner.end <= outer.end
+    assert outer.start_ns <= inner.start_ns <= inner.end_ns <= outer.end_ns
 
 
 def test_one_who_hears_each_compile_and_compiles_does_not_hear_itself(handler) -> None:
@@ -99,17 +99,17 @@ def test_a_compile_of_which_only_the_end_is_told_is_heard_whole(handler, heard) 
             CallbackTrigger.TRITON,
             "key",
             name="kernel",
-            end=1_000,
-            duration=400,
+            end_ns=1_000,
+            duration_ns=400,
             cache_hit=False,
-            stages=(("ttir", 100),),
+            stages_ns=(("ttir", 100),),
         )
     assert heard == [("start", "key"), ("end", "key")]
     (record,) = records
-    assert (record.name, record.start, record.end, record.cache_hit) == ("kernel", 600, 1_000, False)
-    assert record.stages == (("ttir", 100),)
+    assert (record.name, record.start_ns, record.end_ns, record.cache_hit) == ("kernel", 600, 1_000, False)
+    assert record.stages_ns == (("ttir", 100),)
     with pytest.raises(ValueError, match="a compile cannot take -1 ns"):
-        handler.report(OTHER, "x", duration=-1)
+        handler.report(OTHER, "x", duration_ns=-1)
 
 
 def test_details_that_come_after_the_end_are_in_the_record(handler, heard) -> None:

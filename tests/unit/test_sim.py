@@ -58,7 +58,7 @@ def test_work_that_declares_no_duration_takes_a_microsecond_or_what_was_said(dri
     stream = drive.stream()
     drive.submit(stream)
     assert drive.join(drive.mark(stream)) == 2000
-    other = free(duration_ns=70)
+    other = free(duration=70e-9)
     stream = other.stream()
     other.submit(stream)
     other.submit(stream)
@@ -250,8 +250,8 @@ def test_what_it_can_do():
         ({"devices": 0}, "devices must be at least 1; got 0"),
         ({"limit": 0}, "limit must be at least 1; got 0"),
         ({"copy_limit": -1}, "copy_limit must be at least 1; got -1"),
-        ({"host_cost_ns": -1}, "host_cost_ns must be at least 0; got -1"),
-        ({"duration_ns": -1}, "duration_ns must be at least 0; got -1"),
+        ({"host_cost": -1}, "host_cost must be at least 0; got -1"),
+        ({"duration": -1}, "duration must be at least 0; got -1"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

@@ -41,8 +41,8 @@ class Compile:
         "_stack",
         "args",
         "depth",
-        "start",
-        "stopped",
+        "start_ns",
+        "stopped_ns",
         "thread",
     )
 
@@ -52,14 +52,14 @@ class Compile:
         args: CallbackArgs,
         stack: list[Compile],
         *,
-        start: int,
+        start_ns: int,
         counted: bool,
     ) -> None:
         self.args = args
-        self.start = start
+        self.start_ns = start_ns
         self.thread = threading.get_native_id()
         self.depth = len(stack)
-        self.stopped: int | None = None
+        self.stopped_ns: int | None = None
         self._handler = handler
         self._stack = stack
         self._counted = counted  # does the handler's count of running compiles include it
@@ -67,11 +67,11 @@ class Compile:
         self._published = False
         stack.append(self)
 
-    def stop(self, error: BaseException | str | None = None, *, at: int | None = None) -> None:
+    def stop(self, error: BaseException | str | None = None, *, at_ns: int | None = None) -> None:
         """The compiler is done; `error` ended it. Runs the end callbacks if this was the last one running."""
-        if self.stopped is not None:
+        if self.stopped_ns is not None:
             return
-        self.stopped = time.monotonic_ns() if at is None else at
+        self.stopped_ns = time.monotonic_ns() if at_ns is None else at_ns
         self._error = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else error
         self._stack.remove(self)
         self._handler._leave(self._counted)  # noqa: SLF001 - one mechanism
@@ -82,15 +82,15 @@ class Compile:
             return None
         self._published = True
         self.stop()
-        assert self.stopped is not None  # noqa: S101  (stop() set it)
+        assert self.stopped_ns is not None  # noqa: S101  (stop() set it)
         record = CompileRecord(
             trigger=self.args.callback_trigger,
             id=self.args.compile_id,
             name=name if name is not None else self.args.name,
             thread=self.thread,
             depth=self.depth,
-            start=self.start,
-            duration=max(0, self.stopped - self.start),
+            start_ns=self.start_ns,
+            duration_ns=max(0, self.stopped_ns - self.start_ns),
             ok=ok if self._error is None else False,
             error=self._error,
             **known,
@@ -107,7 +107,7 @@ class Compile:
         return record
 
     def __repr__(self) -> str:
-        state = "running" if self.stopped is None else "over"
+        state = "running" if self.stopped_ns is None else "over"
         return f"<Compile {self.args.callback_trigger.name} {self.args.compile_id}, {state}>"
 
 
@@ -220,7 +220,7 @@ class CompilationCallbackHandler:
         compile_.end(**known)
 
     def begin(
-        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start: int | None = None
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start_ns: int | None = None
     ) -> Compile:
         """A compile starts (at `start` ns, else now); for compilers that tell start and end apart. See Compile."""
         if not isinstance(trigger, CallbackTrigger):
@@ -228,8 +228,8 @@ class CompilationCallbackHandler:
         args = CallbackArgs(trigger, str(compile_id), name)
         # What a callback compiles is its own business: it neither starts nor ends anything for the others.
         counted = not self._local.__dict__.get("inside")
-        now = time.monotonic_ns() if start is None else start
-        compile_ = Compile(self, args, self._stack(), start=now, counted=counted)
+        now = time.monotonic_ns() if start_ns is None else start_ns
+        compile_ = Compile(self, args, self._stack(), start_ns=now, counted=counted)
         with self._lock:
             self._compiles += 1
             self._running += counted
@@ -244,14 +244,14 @@ class CompilationCallbackHandler:
         return compile_
 
     def report(
-        self, trigger: CallbackTrigger, compile_id: str, *, duration: int, end: int | None = None, **known: Any
+        self, trigger: CallbackTrigger, compile_id: str, *, duration_ns: int, end_ns: int | None = None, **known: Any
     ) -> CompileRecord | None:
         """A compile is over whose start nobody told: start and end callbacks both run now. Nanoseconds."""
-        if duration < 0:
-            raise UsageValueError(f"a compile cannot take {duration} ns")
-        over = time.monotonic_ns() if end is None else end
-        compile_ = self.begin(trigger, compile_id, name=known.pop("name", None), start=over - duration)
-        compile_.stop(known.pop("error", None), at=over)
+        if duration_ns < 0:
+            raise UsageValueError(f"a compile cannot take {duration_ns} ns")
+        over = time.monotonic_ns() if end_ns is None else end_ns
+        compile_ = self.begin(trigger, compile_id, name=known.pop("name", None), start_ns=over - duration_ns)
+        compile_.stop(known.pop("error", None), at_ns=over)
         return compile_.publish(**known)
 
     def clear(self) -> None:

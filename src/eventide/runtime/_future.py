@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eventide import _native
 from eventide.errors import report_callback_error
@@ -18,6 +18,11 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
     Its Condition is made only if somebody needs one (``wait``, ``as_completed``), so a Future that nobody waits for
     costs almost nothing. ``work_id`` is the id that the hooks give this work.
     """
+
+    if TYPE_CHECKING:
+
+        def result(self, timeout: float | None = None) -> T: ...
+        def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None: ...
 
     def __await__(self) -> Generator[Any, None, T]:
         import asyncio  # not needed to import eventide

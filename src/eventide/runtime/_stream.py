@@ -10,6 +10,8 @@ from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from eventide.backends import DeviceBackend
     from eventide.runtime._future import Future
 
@@ -55,6 +57,22 @@ class Stream(_native.StreamBase):
         )
         return stream
 
+    @classmethod
+    def open(
+        cls,
+        device: str | Device | None = None,
+        priority: int = 0,
+        max_pending: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> OpenStream:
+        """A stream for one block: ``with Stream.open("cpu") as stream:`` closes it at the end, as an Executor does.
+
+        Inside the block it is also the current stream. The end of the block waits for all work and raises its first
+        error. If the block itself raises, that error propagates, and an error of the work is added to it as a note.
+        """
+        return OpenStream(cls(device, priority, max_pending, name=name))
+
     if TYPE_CHECKING:
 
         def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
@@ -94,6 +112,30 @@ class Stream(_native.StreamBase):
         name = f" {self.name!r}" if self.name else ""
         state = ", closed" if self.closed else ""
         return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"
+
+
+class OpenStream:
+    """What ``Stream.open`` returns."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> Stream:
+        return self._stream.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.__exit__(kind, error, trace)
+        if error is None:
+            self._stream.close()
+            return
+        try:
+            self._stream.close()
+        except Exception as late:  # noqa: BLE001 - the error of the block is the first
+            error.add_note(f"closing {self._stream!r} raised {type(late).__name__}: {late}")
 
 
 def _checked_limit(max_pending: int | None) -> int:

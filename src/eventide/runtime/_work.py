@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable
 
+    from eventide.runtime.access._types import Declared, Memory
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -19,7 +21,12 @@ class Work(Generic[P, T]):
     """A function that says what it touches. Calling it runs the function; ``Stream.submit`` takes it like any other."""
 
     def __init__(
-        self, fn: Callable[P, T], name: str | None, reads: object, writes: object, duration: float | None
+        self,
+        fn: Callable[P, T],
+        name: str | None,
+        reads: Declared | None,
+        writes: Declared | None,
+        duration: float | None,
     ) -> None:
         if not callable(fn):
             raise UsageTypeError(f"work needs a callable, not {type(fn).__name__}")
@@ -54,7 +61,7 @@ class Work(Generic[P, T]):
     def __repr__(self) -> str:
         return f"<Work {self.name!r} reads={self.reads!r} writes={self.writes!r}>"
 
-    def _checked(self, what: str, declared: object) -> tuple[object, ...]:
+    def _checked(self, what: str, declared: Declared | None) -> tuple[str | Memory, ...]:
         """Names of parameters, checked now, or objects, looked at when somebody wants to know."""
         if declared is None:
             return ()
@@ -102,7 +109,7 @@ class Work(Generic[P, T]):
         return values
 
 
-def _resolve(declared: tuple[object, ...], values: dict[str, Any]) -> Accesses:
+def _resolve(declared: tuple[str | Memory, ...], values: dict[str, Any]) -> Accesses:
     out: list[Any] = []
     for item in declared:
         out.extend(accesses_of(values[item] if isinstance(item, str) else item))
@@ -114,8 +121,8 @@ def work(
     fn: Callable[P, T],
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Work[P, T]: ...
 @overload
@@ -123,16 +130,16 @@ def work(
     fn: None = None,
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Callable[[Callable[P, T]], Work[P, T]]: ...
 def work(
     fn: Callable[P, T] | None = None,
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Work[P, T] | Callable[[Callable[P, T]], Work[P, T]]:
     """Declare what a function reads and writes: by parameter name where it is defined, or by object for one call.

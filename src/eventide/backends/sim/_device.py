@@ -2,14 +2,14 @@
 
     _device     what the core calls, and the options
     _host       the host's clock; runs functions
-    _schedule   who starts and ends when
+    _schedule   when each work item starts and ends
 
-Nothing here waits for real. Each call of the host costs `host_cost_ns` of its clock, and waiting for a marker moves the
-clock straight to the marker's time. The devices follow that clock, and a work item's function runs inside the call
-that passes its start. So with one host thread the same program has the same times, to the nanosecond.
+Nothing here waits in real time. Each call of the host costs `host_cost` seconds of the host's clock, and waiting for a
+marker moves that clock to the marker's time. The devices follow the clock: the function of a work item runs inside the
+call that passes its start. So with one host thread the same program has the same times, to the nanosecond.
 
-Inside work the clock shows the item's start, and what work calls is part of its duration: it costs nothing more. Only
-waiting, and asking about a marker that is pending, move time on; the item then ends no sooner than its function does.
+Inside work the clock shows the start of the item, and calls are part of its duration: they cost nothing more. Only
+waiting, and querying a pending marker, advance the time; the item then ends no sooner than its function does.
 Work that is reached by a blocking call of other work runs inside that call: it must not wait for the other to end.
 """
 
@@ -48,7 +48,7 @@ class Sim(DeviceBackend):
 
     `limit` work items run at once on one device, and beside them `copy_limit` copies (work named "copy"); None is no
     limit. Those that are ready get their turn in the order in which they became so. Work that declares no duration
-    takes `duration_ns`. All devices of one Sim share a clock, and their streams may wait for each other;
+    takes `duration` seconds. All devices of one Sim share a clock, and their streams may wait for each other;
     ``Device.register(Sim(devices=64), name="cluster")`` adds devices with a clock of their own.
     """
 
@@ -60,25 +60,25 @@ class Sim(DeviceBackend):
         *,
         limit: int | None = None,
         copy_limit: int | None = None,
-        host_cost_ns: int = 1000,
-        duration_ns: int = 1000,
+        host_cost: float = 1e-6,
+        duration: float = 1e-6,
     ) -> None:
         self._used = False
-        self.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+        self.configure(devices, limit, copy_limit, host_cost, duration)
         _sims.add(self)
 
     def configure(
-        self, devices: int, limit: int | None, copy_limit: int | None, host_cost_ns: int, duration_ns: int
+        self, devices: int, limit: int | None, copy_limit: int | None, host_cost: float, duration: float
     ) -> None:
         """Change what was said at construction; only before the first stream."""
         _check(1, devices=devices, limit=limit, copy_limit=copy_limit)
-        _check(0, host_cost_ns=host_cost_ns, duration_ns=duration_ns)
+        _check(0, host_cost=host_cost, duration=duration)
         if self._used:
             raise UsageError("sim has streams already: configure it first, or register another Sim under a new name")
         self._count = devices
         self._limits = limit, copy_limit
-        self._duration = duration_ns
-        self._host = Host(host_cost_ns)
+        self._duration = _nanoseconds(duration, 0)
+        self._host = Host(_nanoseconds(host_cost, 0))
         self.start_clean()
 
     def start_clean(self) -> None:
@@ -150,14 +150,14 @@ def configure_sim(
     devices: int = 8,
     limit: int | None = None,
     copy_limit: int | None = None,
-    host_cost_ns: int = 1000,
-    duration_ns: int = 1000,
+    host_cost: float = 1e-6,
+    duration: float = 1e-6,
 ) -> None:
     """Say what the devices of the type `sim` are like, before the first stream on one of them. See ``Sim``."""
-    the_sim.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+    the_sim.configure(devices, limit, copy_limit, host_cost, duration)
 
 
-def _check(least: int, **values: int | None) -> None:
+def _check(least: int, **values: float | None) -> None:
     for name, value in values.items():
         if value is not None and value < least:
             raise UsageValueError(f"{name} must be at least {least}; got {value}")

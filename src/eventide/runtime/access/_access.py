@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide.errors import UsageTypeError, report_unknown_accesses
 from eventide.runtime.access import lifetimes
 from eventide.runtime.access._layout import Access, covered
+
+if TYPE_CHECKING:
+    from eventide.runtime.access._types import Memory
 
 Accesses = tuple[Access, ...]
 
@@ -18,7 +21,7 @@ _told: set[tuple[str, str]] = set()
 _telling = threading.Lock()  # guards _told
 
 
-def accesses_of(things: object) -> Accesses:
+def accesses_of(things: Memory | None) -> Accesses:
     """What a thing, or a list, tuple or dict of things, covers. None is nothing, and so are numbers in containers."""
     out: list[Access] = []
     if things is not None:
@@ -26,7 +29,7 @@ def accesses_of(things: object) -> Accesses:
     return tuple(out)
 
 
-def host_access(reads: object = (), writes: object = ()) -> None:
+def host_access(reads: Memory = (), writes: Memory = ()) -> None:
     """Say that this thread itself reads and writes this memory, here and now: Buffers, arrays, tensors, lists of them.
 
     Work declares what it touches with ``et.work``; this is for the code between. Nobody listening costs one look.
