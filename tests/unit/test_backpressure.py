@@ -59,7 +59,7 @@ def test_copies_and_native_work_are_held_back_too(make_stream, gate):
     assert target == b"new"
 
 
-def test_a_submitter_that_waits_is_told_when_the_stream_is_poisoned(make_stream, gate):
+def test_a_submitter_that_waits_is_reported_when_the_stream_is_poisoned(make_stream, gate):
     stream = make_stream("cpu", max_pending=1)
     error = Boom("poison")
     gate.hold(stream, error)

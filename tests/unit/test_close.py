@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, blocked_in, boom, eventually, heard
+from tests.helpers import TIMEOUT, Boom, blocked_in, boom, eventually, hook_calls
 
 
 def test_close_drains(make_stream, gate):
@@ -101,14 +101,14 @@ VERBS = {
 def test_deletion_fires_once_for_a_recorded_event_and_never_for_another(stream):
     event, never = stream.record_event(), et.Event("cpu")
     number = event.event_id
-    with heard("event_deletion") as deleted:
+    with hook_calls("event_deletion") as deleted:
         del event, never
         gc.collect()
     assert deleted == [(number,)]
 
 
 def test_stream_deletion_fires_once_for_a_closed_stream(make_stream):
-    with heard("stream_deletion") as deleted:
+    with hook_calls("stream_deletion") as deleted:
         stream = et.Stream("cpu")
         number = stream.stream_id
         stream.close(timeout=TIMEOUT)
@@ -119,7 +119,7 @@ def test_stream_deletion_fires_once_for_a_closed_stream(make_stream):
 
 
 def test_stream_deletion_fires_once_for_a_dropped_stream():
-    with heard("stream_deletion") as deleted:
+    with hook_calls("stream_deletion") as deleted:
         stream = et.Stream("cpu")
         number = stream.stream_id
         stream.submit(int).result(TIMEOUT)

@@ -139,7 +139,7 @@ def test_a_ring_of_three_works_is_broken_once(make_stream):
     assert [type(error) for error in errors if error is not None] == [et.DeadlockError]
 
 
-def test_what_is_done_already_can_be_asked_for_inside_work(stream):
+def test_what_is_done_already_can_be_queried_inside_work(stream):
     earlier = stream.submit(int, "4")
     event = stream.record_event()
 
@@ -182,7 +182,7 @@ def test_an_edge_is_gone_when_its_call_timed_out(stream, other, make_gate):
     assert outcome.result(TIMEOUT) == "timed out"
 
 
-def test_query_and_cancel_inside_own_work_block_nobody(stream, gate):
+def test_query_and_cancel_inside_own_work_do_not_block(stream, gate):
     gate.hold(stream)
     ours = stream.submit(lambda: (stream.query(), later.cancel()))
     later = stream.submit(int)

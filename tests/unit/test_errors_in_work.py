@@ -25,10 +25,10 @@ def poison(stream, gate, error=None, behind=0):
 
 
 def test_the_future_carries_the_exception_itself_with_its_traceback(stream):
-    future = stream.submit(boom, "told")
+    future = stream.submit(boom, "kept")
     error = future.exception(TIMEOUT)
     assert isinstance(error, Boom)
-    assert error.args == ("told",)
+    assert error.args == ("kept",)
     assert [frame.name for frame in traceback.extract_tb(error.__traceback__)][-1] == "boom"
     assert failure_of(lambda: future.result(TIMEOUT)) is error
 
@@ -147,7 +147,7 @@ def test_a_failed_marker_poisons_waiters_even_after_its_stream_healed(stream, ot
     assert root_cause(other.submit(int).exception(TIMEOUT)) is error
 
 
-def test_the_first_of_two_errors_is_the_one_that_is_told(stream, other, make_gate):
+def test_the_first_of_two_errors_is_the_one_that_is_reported(stream, other, make_gate):
     second, _ = poison(other, make_gate(), Boom("second"))
     event = other.record_event()
     eventually(event.query, "the marker fails")

@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, Gate, assert_goes_away, blocked_in, eventually
+from tests.helpers import TIMEOUT, Boom, Gate, assert_is_freed, blocked_in, eventually
 
 
 def test_a_thread_in_synchronize_keeps_the_event_alive(stream, gate):
@@ -42,12 +42,12 @@ def test_a_stream_may_be_dropped_by_its_own_work():
 
 
 def test_weak_reference_callbacks_are_called(stream):
-    told: list[object] = []
+    notified: list[object] = []
     event = stream.record_event()
-    reference = weakref.ref(event, told.append)
+    reference = weakref.ref(event, notified.append)
     del event
     gc.collect()
-    assert told == [reference]
+    assert notified == [reference]
 
 
 def test_a_cycle_through_a_subclass_is_collected(stream):
@@ -84,7 +84,7 @@ def test_work_and_its_arguments_are_let_go_after_they_ran_failed_or_were_skipped
         stream.synchronize(timeout=TIMEOUT)
     futures.clear()
     for reference in references:
-        assert_goes_away(reference, "work that is over")
+        assert_is_freed(reference, "work that is over")
 
 
 def test_cancelled_work_is_let_go(stream, gate):
@@ -99,7 +99,7 @@ def test_cancelled_work_is_let_go(stream, gate):
     assert future.cancel()
     gate.open()
     stream.synchronize(timeout=TIMEOUT)
-    assert_goes_away(reference, "the argument of cancelled work")
+    assert_is_freed(reference, "the argument of cancelled work")
 
 
 def test_threads_that_end_leave_the_stream_usable(stream):
@@ -117,7 +117,7 @@ def test_work_gets_a_living_stream_while_a_subclass_is_being_deallocated():
 
     class Slow:
         def __del__(self):
-            inside()  # holds the deallocation, without the GIL, until the work has asked
+            inside()  # holds the deallocation, without the GIL, until the work has queried
 
     class Special(et.Stream):
         pass

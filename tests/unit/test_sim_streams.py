@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 from eventide.backends import Sim
-from tests.helpers import TIMEOUT, Background, Gate, boom, heard, run_loop
+from tests.helpers import TIMEOUT, Background, Gate, boom, hook_calls, run_loop
 
 numbers = itertools.count()
 
@@ -111,7 +111,7 @@ def test_the_same_program_has_the_same_times_again():
 
 def test_completion_hooks_carry_virtual_times():
     _, name = fresh(host_cost=0)
-    with closing(et.Stream(name)) as stream, heard("work_completion", device=name) as spans:
+    with closing(et.Stream(name)) as stream, hook_calls("work_completion", device=name) as spans:
         first, second = stream.submit(lasting(0.25)), stream.submit(lasting(0.5))
         stream.synchronize(TIMEOUT)
     assert spans == [(first.work_id, 0, 250_000_000), (second.work_id, 250_000_000, 750_000_000)]
@@ -174,7 +174,7 @@ def test_a_stream_waits_for_an_event_of_the_cpu():
         assert future.result(TIMEOUT) == "late"
 
 
-def test_the_cpu_waits_for_an_event_of_a_stream_that_nobody_asks_about():
+def test_the_cpu_waits_for_an_event_of_a_stream_that_is_not_queried():
     _, name = fresh()
     with closing(et.Stream("cpu")) as real, closing(et.Stream(name)) as stream:
         stream.submit(lasting(1.0))
@@ -182,13 +182,13 @@ def test_the_cpu_waits_for_an_event_of_a_stream_that_nobody_asks_about():
         assert real.submit(lambda: "late").result(TIMEOUT) == "late"
 
 
-def test_callbacks_come_although_nobody_asks_or_waits():
+def test_callbacks_come_without_queries_or_waits():
     _, name = fresh()
-    told = threading.Event()
+    notified = threading.Event()
     with closing(et.Stream(name)) as stream:
         stream.submit(lasting(1.0))
-        stream.record_event().notify(lambda _: told.set())
-        assert told.wait(TIMEOUT)
+        stream.record_event().notify(lambda _: notified.set())
+        assert notified.wait(TIMEOUT)
 
 
 def test_a_loop_may_await_work_that_takes_long():

@@ -45,7 +45,7 @@ def test_wait_binds_to_the_version_recorded_when_it_is_called(stream, other, gat
     assert event.query() is False
 
 
-def test_query_speaks_of_the_newest_version(stream, other, gate):
+def test_query_refers_to_the_newest_version(stream, other, gate):
     # known failure 20: query said done while the second record was pending
     event = et.Event("cpu")
     event.record(other)

@@ -25,7 +25,7 @@ def split_device_name(name: str) -> tuple[str, int | None]:
 
 
 def require_device_type(kind: str) -> None:
-    """Register a device type that is only known by name, such as "sim"; UsageValueError if there is none."""
+    """Register a device type that exists only by name so far, such as "sim"; UsageValueError if there is none."""
     _load(kind)
 
 

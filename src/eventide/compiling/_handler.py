@@ -1,8 +1,8 @@
 """CompilationCallbackHandler: start for the outermost compile, end when the last one is over, over all threads.
 
-Who guards what: `_lock` guards `_running`, `_current`, `_due` and `_delivering`, and nobody is called under it.
-Callbacks run one start or end at a time, in order, on the thread that made it happen; where another thread is still at
-the callbacks of an earlier one, that thread runs these too. So starts and ends alternate and nothing ever waits.
+`_lock` guards `_running`, `_current`, `_due` and `_delivering`; no callback runs under it.
+Callbacks run one start or end at a time, in order, on the thread that caused it; if another thread still runs the
+callbacks of an earlier one, that thread runs these too. So starts and ends alternate, and no thread waits.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ EachCallback = Callable[[CompileRecord], object]
 class Compile:
     """A compile between its start and its record.
 
-    ``end()`` is the usual way out. A compiler that tells details only later has ``stop()``, which ends the time and
-    runs the end callbacks, and then ``publish()``, which hands the record to those who hear each compile. Each works
-    once; what comes twice is ignored.
+    ``end()`` is the usual end. For a compiler that reports details later, ``stop()`` ends the time and runs the end
+    callbacks, and ``publish()`` passes the record to the callbacks of each compile. Each has an effect once.
     """
 
     __slots__ = (
@@ -62,13 +61,13 @@ class Compile:
         self.stopped_ns: int | None = None
         self._handler = handler
         self._stack = stack
-        self._counted = counted  # does the handler's count of running compiles include it
+        self._counted = counted  # whether the handler counts it as running
         self._error: str | None = None
         self._published = False
         stack.append(self)
 
     def stop(self, error: BaseException | str | None = None, *, at_ns: int | None = None) -> None:
-        """The compiler is done; `error` ended it. Runs the end callbacks if this was the last one running."""
+        """The compiler has ended, with `error` if given. Runs the end callbacks if this was the last one running."""
         if self.stopped_ns is not None:
             return
         self.stopped_ns = time.monotonic_ns() if at_ns is None else at_ns
@@ -76,8 +75,8 @@ class Compile:
         self._stack.remove(self)
         self._handler._leave(self._counted)  # noqa: SLF001 - one mechanism
 
-    def publish(self, *, name: str | None = None, ok: bool | None = True, **known: Any) -> CompileRecord | None:
-        """Hand over the record, with what is known by now: the fields of CompileRecord by name."""
+    def publish(self, *, name: str | None = None, ok: bool | None = True, **fields: Any) -> CompileRecord | None:
+        """Publish the record, with further fields of CompileRecord by name."""
         if self._published:
             return None
         self._published = True
@@ -93,21 +92,21 @@ class Compile:
             duration_ns=max(0, self.stopped_ns - self.start_ns),
             ok=ok if self._error is None else False,
             error=self._error,
-            **known,
+            **fields,
         )
         self._handler._publish(record)  # noqa: SLF001 - as above
         return record
 
-    def end(self, error: BaseException | str | None = None, **known: Any) -> CompileRecord | None:
+    def end(self, error: BaseException | str | None = None, **fields: Any) -> CompileRecord | None:
         """Stop and publish in one."""
         try:
             self.stop(error)
         finally:
-            record = self.publish(**known)
+            record = self.publish(**fields)
         return record
 
     def __repr__(self) -> str:
-        state = "running" if self.stopped_ns is None else "over"
+        state = "running" if self.stopped_ns is None else "ended"
         return f"<Compile {self.args.callback_trigger.name} {self.args.compile_id}, {state}>"
 
 
@@ -164,7 +163,7 @@ class CompilationCallbackHandler:
         self._reset()
 
     def _reset(self) -> None:
-        """The state of a handler that nobody uses; also that of a forked child, where other threads are gone."""
+        """The initial state; also that of a forked child, which has no other threads."""
         self._lock = threading.Lock()
         self._running = sum(one._counted for one in self._stack())  # noqa: SLF001  (one mechanism)
         self._due: deque[tuple[str, CallbackArgs]] = deque()
@@ -179,17 +178,17 @@ class CompilationCallbackHandler:
         return callback
 
     def register_end_callback(self, callback: Callback) -> Callback:
-        """Call callback(args) when the last compile that runs is over. Returns it, so this is a decorator too."""
+        """Call callback(args) when the last running compile has ended. Returns it, so this is a decorator too."""
         check_callback("compile end", callback)
         self.end_callbacks.append(callback)
         return callback
 
     def remove_start_callback(self, callback: Callback) -> None:
-        """Call it no more; the oldest registration goes first."""
+        """Remove a callback; its oldest registration first."""
         _remove("start", self.start_callbacks, callback)
 
     def remove_end_callback(self, callback: Callback) -> None:
-        """Call it no more; the oldest registration goes first."""
+        """Remove a callback; its oldest registration first."""
         _remove("end", self.end_callbacks, callback)
 
     def on_each_compile(self, callback: EachCallback) -> Subscription:
@@ -208,25 +207,25 @@ class CompilationCallbackHandler:
 
     @contextmanager
     def install_callbacks(
-        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, **known: Any
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, **fields: Any
     ) -> Iterator[Compile]:
-        """The block is a compile. Its own error passes through; `known` are fields of its CompileRecord."""
+        """The block is a compile. Its own error passes through; `fields` are fields of its CompileRecord."""
         compile_ = self.begin(trigger, compile_id, name=name)
         try:
             yield compile_
         except BaseException as error:
-            compile_.end(error, **known)
+            compile_.end(error, **fields)
             raise
-        compile_.end(**known)
+        compile_.end(**fields)
 
     def begin(
         self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start_ns: int | None = None
     ) -> Compile:
-        """A compile starts (at `start` ns, else now); for compilers that tell start and end apart. See Compile."""
+        """A compile starts, at `start_ns` or now; for compilers with separate start and end. See Compile."""
         if not isinstance(trigger, CallbackTrigger):
             raise UsageTypeError(f"a trigger is a CallbackTrigger, not {type(trigger).__name__}")
         args = CallbackArgs(trigger, str(compile_id), name)
-        # What a callback compiles is its own business: it neither starts nor ends anything for the others.
+        # Compiles inside a callback are not counted: they neither start nor end anything for others.
         counted = not self._local.__dict__.get("inside")
         now = time.monotonic_ns() if start_ns is None else start_ns
         compile_ = Compile(self, args, self._stack(), start_ns=now, counted=counted)
@@ -238,24 +237,24 @@ class CompilationCallbackHandler:
                 self._due.append(("start", args))
         try:
             self._deliver()
-        except BaseException:  # Ctrl-C in a start callback: there will be no compile
+        except BaseException:  # Ctrl-C in a start callback: the compile does not happen
             compile_.end()
             raise
         return compile_
 
     def report(
-        self, trigger: CallbackTrigger, compile_id: str, *, duration_ns: int, end_ns: int | None = None, **known: Any
+        self, trigger: CallbackTrigger, compile_id: str, *, duration_ns: int, end_ns: int | None = None, **fields: Any
     ) -> CompileRecord | None:
-        """A compile is over whose start nobody told: start and end callbacks both run now. Nanoseconds."""
+        """Report a compile that has ended, and whose start was not reported: start and end callbacks both run now."""
         if duration_ns < 0:
             raise UsageValueError(f"a compile cannot take {duration_ns} ns")
         over = time.monotonic_ns() if end_ns is None else end_ns
-        compile_ = self.begin(trigger, compile_id, name=known.pop("name", None), start_ns=over - duration_ns)
-        compile_.stop(known.pop("error", None), at_ns=over)
-        return compile_.publish(**known)
+        compile_ = self.begin(trigger, compile_id, name=fields.pop("name", None), start_ns=over - duration_ns)
+        compile_.stop(fields.pop("error", None), at_ns=over)
+        return compile_.publish(**fields)
 
     def clear(self) -> None:
-        """Drop all start and end callbacks, also while something compiles; those who hear each compile stay."""
+        """Remove all start and end callbacks, also while something compiles; callbacks of each compile remain."""
         self.start_callbacks.clear()
         self.end_callbacks.clear()
 
@@ -281,7 +280,7 @@ class CompilationCallbackHandler:
         self._deliver()
 
     def _deliver(self) -> None:
-        """Run what is due, in order, unless somebody is at it. A Ctrl-C in between is raised when all is done."""
+        """Run what is due, in order, unless another thread does. A Ctrl-C in between is raised at the end."""
         with self._lock:
             if self._delivering or not self._due:
                 return
@@ -315,7 +314,7 @@ class CompilationCallbackHandler:
             for callback in tuple(callbacks):
                 try:
                     call(callback, args)
-                except Exception as error:  # noqa: BLE001  (a callback never disturbs the compile)
+                except Exception as error:  # noqa: BLE001  (a callback must not break the compile)
                     self._errors += 1
                     report_callback_error(f"compile {what}", callback, error)
         finally:
@@ -343,7 +342,7 @@ def on_compile_start(callback: Callback) -> Callback:
 
 
 def on_compile_end(callback: Callback) -> Callback:
-    """Decorator: call it when the last compile that runs is over, with the CallbackArgs that start got."""
+    """Decorator: call it when the last running compile has ended, with the CallbackArgs that start got."""
     return callback_handler.register_end_callback(callback)
 
 

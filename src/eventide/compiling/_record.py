@@ -29,7 +29,7 @@ class CallbackTrigger(enum.Enum):
 
 @dataclass(frozen=True)
 class CallbackArgs:
-    """One compile: what triggered it, its id, and the name of what is compiled where that is known."""
+    """One compile: what triggered it, its id, and the name of what is compiled, if available."""
 
     callback_trigger: CallbackTrigger
     compile_id: str

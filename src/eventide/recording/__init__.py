@@ -1,4 +1,4 @@
-"""From what happens in this process to a .eventide file and its Trace.
+"""Record this process into a .eventide file and its Trace.
 
 _span          span, instant, counter
 _recorder      Recorder, record_span, note, recover_trace, before_stop

@@ -13,7 +13,7 @@ from eventide.runtime._device import Device, as_device
 class Event(_native.EventBase):
     """A reusable name for the latest marker recorded with it.
 
-    Without a device it can be recorded on any, and shows the current one until then.
+    Without a device it can be recorded on any device, and reports the current one until then.
     """
 
     __slots__ = ("__weakref__",)
@@ -38,12 +38,12 @@ class Event(_native.EventBase):
         return Device(as_device(None).type if kind is None else kind, index)
 
     def __await__(self) -> Generator[Any, None, None]:
-        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+        from eventide.runtime._wait import wait_for  # imports asyncio, which `import eventide` does not need
 
         return wait_for(self._ticket())
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an Event cannot be pickled: the marker it stands for lives in this process")
+        raise TypeError("an Event cannot be pickled: its marker exists in this process only")
 
     def __repr__(self) -> str:
         kind, index = self._device

@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Future(_native.FutureBase, concurrent.futures.Future[T]):
-    """A ``concurrent.futures.Future`` whose state is native; it comes from ``Stream.submit``.
+    """A ``concurrent.futures.Future`` whose state is native, returned by ``Stream.submit``.
 
-    Its Condition is made only if somebody needs one (``wait``, ``as_completed``), so a Future that nobody waits for
-    costs almost nothing. ``work_id`` is the id that the hooks give this work.
+    Its Condition is created on first use (``wait``, ``as_completed``), so a Future without waiters costs almost
+    nothing. ``work_id`` is the id of this work in the hooks.
     """
 
     if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
         return asyncio.wrap_future(self).__await__()
 
     def _deliver(self) -> None:
-        """Tell whoever waits through concurrent.futures, then run the callbacks; once, on the notifier thread."""
+        """Wake waiters of concurrent.futures, then run the callbacks; once, on the notifier thread."""
         if not self._watched:
             _run_callbacks(self, self._settle())
             return
@@ -55,5 +55,5 @@ def _run_callbacks(future: Future[Any], callbacks: list[Callable[[Any], object]]
     for callback in callbacks:
         try:
             callback(future)
-        except Exception as error:  # noqa: BLE001 - whatever a callback raises is logged
+        except Exception as error:  # noqa: BLE001 - errors of callbacks are logged
             report_callback_error("Future", callback, error)

@@ -23,7 +23,7 @@ class Stream(_native.StreamBase):
     """An ordered queue of work on one device, with a worker of its own.
 
     ``with stream:`` makes it the current stream of this thread. ``close()`` drains it and refuses more; a stream that
-    is dropped runs what is queued and then ends by itself.
+    is dropped completes its queue and then ends.
     """
 
     __slots__ = ("__weakref__",)
@@ -43,14 +43,15 @@ class Stream(_native.StreamBase):
 
     @classmethod
     def wrap(cls, existing: object, *, max_pending: int | None = None, name: str | None = None) -> Self:
-        """A stream that exists already: a ``pyopencl.CommandQueue``, a ``torch.Stream``, anything with
-        ``__cuda_stream__``. It goes on to work without us; ``query`` speaks of what went through Eventide.
+        """Wrap an existing stream: a ``pyopencl.CommandQueue``, a ``torch.Stream``, anything with ``__cuda_stream__``.
+
+        It can still be used directly; ``query`` covers only work that was submitted through Eventide.
         """
-        from eventide.runtime._wrap import find_home
+        from eventide.runtime._wrap import device_of
 
         if isinstance(existing, cls):
             return existing
-        device, native = find_home(existing)
+        device, native = device_of(existing)
         stream = cls.__new__(cls)
         _native.StreamBase.__init__(
             stream, device.type, device.index or 0, 0, _checked_limit(max_pending), name or "", native
@@ -95,13 +96,13 @@ class Stream(_native.StreamBase):
         return device_copy(self, _backend_of(self.device_type), dst, src)
 
     def wait_stream(self, other: Stream) -> None:
-        """Make later work wait for all that is queued in another stream now. Does not block."""
+        """Make later work wait for everything that is queued on another stream now. Does not block."""
         if not isinstance(other, Stream):
             raise UsageTypeError(f"wait_stream needs a Stream, not {type(other).__name__}")
         self.wait_event(other.record_event())
 
     def __await__(self) -> Generator[Any, None, None]:
-        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+        from eventide.runtime._wait import wait_for  # imports asyncio, which `import eventide` does not need
 
         return wait_for(self._ticket())
 

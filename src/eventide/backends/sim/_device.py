@@ -47,7 +47,7 @@ class Sim(DeviceBackend):
     """Simulated devices in virtual time.
 
     `limit` work items run at once on one device, and beside them `copy_limit` copies (work named "copy"); None is no
-    limit. Those that are ready get their turn in the order in which they became so. Work that declares no duration
+    limit. Items start in the order in which they became ready. Work that declares no duration
     takes `duration` seconds. All devices of one Sim share a clock, and their streams may wait for each other;
     ``Device.register(Sim(devices=64), name="cluster")`` adds devices with a clock of their own.
     """
@@ -70,7 +70,7 @@ class Sim(DeviceBackend):
     def configure(
         self, devices: int, limit: int | None, copy_limit: int | None, host_cost: float, duration: float
     ) -> None:
-        """Change what was said at construction; only before the first stream."""
+        """Change the options; only before the first stream."""
         _check(1, devices=devices, limit=limit, copy_limit=copy_limit)
         _check(0, host_cost=host_cost, duration=duration)
         if self._used:
@@ -79,19 +79,19 @@ class Sim(DeviceBackend):
         self._limits = limit, copy_limit
         self._duration = _nanoseconds(duration, 0)
         self._host = Host(_nanoseconds(host_cost, 0))
-        self.start_clean()
+        self.reset()
 
-    def start_clean(self) -> None:
-        """Time begins and nothing is queued. The child of a fork does this: what the parent queued is the parent's."""
-        self._host.start_clean()
+    def reset(self) -> None:
+        """Reset the clock and the queues. Runs in the child of a fork: queued work belongs to the parent."""
+        self._host.reset()
         self._engines = [[Engine(limit) for limit in self._limits] for _ in range(self._count)]
 
     def count(self) -> int:
-        """How many there are, as configured."""
+        """The configured number."""
         return self._count
 
     def capabilities(self, index: int) -> Capabilities:  # noqa: ARG002 - all devices are alike
-        """What a simulated device can do."""
+        """The capabilities of a simulated device."""
         return _CAPABILITIES
 
     def open_stream(self, index: int, priority: int) -> Stream:  # noqa: ARG002 - there are no priorities
@@ -121,7 +121,7 @@ class Sim(DeviceBackend):
         return token
 
     def open(self, token: Marker) -> None:
-        """Let the stream go on from the time of this call."""
+        """Release the stream at the time of this call."""
         self._host.complete(token)
 
     def flush(self, stream: Stream) -> None:  # noqa: ARG002 - streams run as time passes
@@ -129,15 +129,15 @@ class Sim(DeviceBackend):
         self._host.catch_up()
 
     def poll(self, marker: Marker) -> MarkerState:
-        """Look whether a marker is done. While it is not, that moves time on: asking again and again has an end."""
+        """Return whether a marker is done. Querying a pending one advances the time, so polling terminates."""
         return MarkerState.DONE if self._host.done(marker) else MarkerState.PENDING
 
     def join(self, marker: Marker, timeout: float) -> None:
-        """Go to the time of the marker."""
+        """Advance to the time of the marker."""
         self._host.join(marker, timeout)
 
     def completed_at(self, marker: Marker) -> int:
-        """When the device passed a marker that is done."""
+        """The time of a marker that is done."""
         return marker.time or 0
 
     def now(self, index: int) -> int:  # noqa: ARG002 - one clock for all
@@ -153,7 +153,7 @@ def configure_sim(
     host_cost: float = 1e-6,
     duration: float = 1e-6,
 ) -> None:
-    """Say what the devices of the type `sim` are like, before the first stream on one of them. See ``Sim``."""
+    """Configure the devices of the type `sim`, before the first stream on one of them. See ``Sim``."""
     the_sim.configure(devices, limit, copy_limit, host_cost, duration)
 
 
@@ -173,7 +173,7 @@ def _nanoseconds(seconds: float | None, default: int) -> int:
 
 def _after_fork_in_child() -> None:
     for sim in _sims:
-        sim.start_clean()
+        sim.reset()
 
 
 _sims: weakref.WeakSet[Sim] = weakref.WeakSet()

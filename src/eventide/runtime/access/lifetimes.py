@@ -1,8 +1,8 @@
-"""When memory of the host goes: arrays and tensors that work touches are allocations, as far as the hooks can know.
+"""Lifetimes of host memory: arrays and tensors that work accesses are reported to native listeners as allocations.
 
-An array's address is used again by another array after it. Whoever keeps a history by address must hear of that; so,
-while somebody asks for it, the owner of each piece of host memory that is touched is watched with a weak reference.
-Python's own callbacks do not hear of these allocations: they are not the program's.
+The address of an array is reused by a later array, which a history by address must not mix up. So between ``start()``
+and ``stop()`` a weak reference observes the owner of each accessed piece of host memory. Python callbacks do not
+receive these allocations: the program did not make them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _users = 0
 
 
 def start() -> None:
-    """Watch, until as many ``stop()``."""
+    """Observe lifetimes until ``stop()`` was called as often."""
     global _users  # noqa: PLW0603 - one switch for the process
     _users += 1
     if _users == 1:
@@ -25,7 +25,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Watch no more."""
+    """Stop observing."""
     global _users  # noqa: PLW0603 - one switch for the process
     _users -= 1
     if _users == 0:
@@ -53,26 +53,26 @@ def note_access(thing: Any, address: int, nbytes: int) -> None:
 
     try:
         _watched[key] = weakref.ref(owner, gone)
-    except TypeError:  # bytes and the like: no way to know
+    except TypeError:  # bytes and the like have no weak references
         return
     _native.host_memory(address, nbytes, True)
 
 
 def _note_copy(thing: Any) -> None:
-    """One end of a copy: whatever has the buffer protocol."""
+    """Source or destination of a copy: an object with the buffer protocol."""
     if not isinstance(thing, _native.BufferBase):
         with memoryview(thing) as view:
             note_access(thing, _native.buffer_address(view), view.nbytes)
 
 
 def _owner_of(thing: Any) -> Any:
-    """The object that the memory lives and dies with; None for memory of a Buffer, which tells by itself."""
+    """The object that owns the memory; None for memory of a Buffer, which reports itself."""
     below: Any
     while True:
         if isinstance(thing, memoryview):
             below = thing.obj
         elif hasattr(thing, "untyped_storage"):
-            return thing.untyped_storage()  # of a torch tensor: the same object as long as any tensor has it
+            return thing.untyped_storage()  # of a torch tensor: the same object while any tensor uses it
         else:
             below = getattr(thing, "base", None) if hasattr(thing, "__array_interface__") else None
         if below is None:
@@ -81,7 +81,7 @@ def _owner_of(thing: Any) -> Any:
 
 
 def _range_of(owner: Any, address: int, nbytes: int) -> tuple[int, int]:
-    """All of the owner's memory where it can say so, else what is touched."""
+    """All memory of the owner if that is available, else the accessed range."""
     interface = getattr(owner, "__array_interface__", None)
     if interface is not None:
         return interface["data"][0], owner.nbytes
