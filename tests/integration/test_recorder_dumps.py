@@ -160,9 +160,9 @@ def test_what_cannot_be_is_said_at_once(tmp_path: Path) -> None:
         et.Recorder(dump_on=signal.SIGUSR2)
     with pytest.raises(et.UsageTypeError, match=r"dump_on is a signal such as signal.SIGUSR2, not str"):
         et.Recorder(file, dump_on="SIGUSR2")  # type: ignore[arg-type]
-    with pytest.raises(et.UsageValueError, match="dump_on=0 is no signal"):
+    with pytest.raises(et.UsageValueError, match="dump_on=0 is not a signal"):
         et.Recorder(file, dump_on=0)
-    with pytest.raises(et.UsageValueError, match="hang_seconds=0 is none that can be waited for"):
+    with pytest.raises(et.UsageValueError, match="hang_seconds=0 is not possible; it must be at least 0.01"):
         et.Recorder(file, hang_seconds=0)
     with pytest.raises(et.UsageTypeError, match="hang_seconds is a number, not str"):
         et.Recorder(file, hang_seconds="1")  # type: ignore[arg-type]

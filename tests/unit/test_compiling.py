@@ -71,7 +71,7 @@ def test_an_end_callback_that_raises_leaves_nothing_behind(handler, received, ca
             pass
     assert received == [("start", "x"), ("end", "x")] * 2
     assert handler.statistics() == {"running": 0, "compiles": 2, "callbacks": 3, "errors": 2}
-    assert "a compile end callback raised, the program goes on" in caplog.text
+    assert "a compile end callback raised, the program continues" in caplog.text
     handler.clear()
     assert handler.statistics()["callbacks"] == 0
 
