@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "clock.hpp"
+#include "process.hpp"
 
 namespace eventide {
 namespace {
@@ -205,6 +206,8 @@ void PolledStream::ask_sometimes() {
 }
 
 void PolledStream::close() noexcept {
+    // At exit a thread that was inside the device may be parked with order_, and nothing is drained any more.
+    if (process::abandoned.load(std::memory_order_seq_cst)) return;
     {
         std::lock_guard lock(m_);
         refuse();
