@@ -42,13 +42,20 @@ class PythonDevice final : public Device {
               get("read_clock"),
               get("native_handle"),
               get("adopt_stream"),
-              overrides("flush"),
-              overrides("release"),
-              overrides("allocate"),
-              overrides("join"),
-              overrides("read_clock"),
-              overrides("now"),
-              overrides("native_handle")};
+              false,
+              false,
+              false,
+              false,
+              false,
+              false,
+              false};
+        m_.flushes = is_own(m_.flush);
+        m_.releases = is_own(m_.release);
+        m_.allocates = is_own(m_.allocate);
+        m_.joins = is_own(m_.join);
+        m_.reads_clock = is_own(m_.read_clock);
+        m_.tells_time = is_own(m_.now);
+        m_.has_handles = is_own(m_.native_handle);
     }
 
     std::string type() const override { return type_; }
@@ -151,15 +158,12 @@ class PythonDevice final : public Device {
         return {part(0), part(1), part(2)};
     }
 
-    // Whether the backend's class has its own, not the one of DeviceBackend that only stands in.
-    bool overrides(const char* name) const {
-        PyObject* own = PyObject_GetAttrString((PyObject*)Py_TYPE(backend_), name);
-        PyObject* inherited = own ? PyObject_GetAttrString(own, "__eventide_default__") : nullptr;
+    // Whether the method is the backend's own, not the one of DeviceBackend that does nothing.
+    static bool is_own(const Method& method) {
+        PyObject* mark = PyObject_GetAttrString(method.function, "__eventide_default__");
         PyErr_Clear();
-        Py_XDECREF(own);
-        const bool out = own && !inherited;
-        Py_XDECREF(inherited);
-        return out;
+        Py_XDECREF(mark);
+        return !mark;
     }
 
     const std::string type_;

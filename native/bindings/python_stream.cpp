@@ -11,21 +11,32 @@ namespace {
 
 PyTypeObject* work_type = nullptr;
 
+enum class Taken : uint8_t { no, to_run, back };
+
 // What submit() of a backend gets. Dead once the core is through with the work.
 struct DeviceWork {
     PyObject_HEAD;
     Work* work;  // until then; with the GIL
     Stream* stream;
-    std::atomic<bool> taken;  // by the run, or back by the core
+    std::atomic<Taken> taken;
+
+    // Whoever takes it first has it. The state before.
+    Taken take(Taken how) {
+        Taken before = Taken::no;
+        taken.compare_exchange_strong(before, how, std::memory_order_acq_rel);
+        return before;
+    }
 };
 
 PyObject* work_run(PyObject* self, PyObject*) {
     auto* w = (DeviceWork*)self;
     if (w->work && !process::is_current(w->stream->generation))
         return raise(Error(ErrorKind::stream, process::before_fork("this work")));
-    if (!w->work || w->taken.exchange(true, std::memory_order_acq_rel))
+    const Taken before = w->take(Taken::to_run);
+    if (before == Taken::to_run)
         return raise(ErrorKind::usage, "this work was run already; a device runs each work once");
-    w->stream->execute(*w->work);
+    // Taken back because the device failed to make or to poll its marker: its Future has that error.
+    if (before == Taken::no) w->stream->execute(*w->work);
     Py_RETURN_NONE;
 }
 
@@ -109,6 +120,8 @@ class PythonStream final : public DeviceStream {
             const Owned r(m_.poll({(PyObject*)marker.handle}));
             const int64_t state = m_.poll.integer(r, remedy);
             if (state < 0 || state > 2) m_.poll.refuse(r, remedy);
+            if (MarkerState(state) == MarkerState::failed && !failure(marker))
+                m_.poll.refuse(r, "and error() returned None: return from error() what went wrong");
             return MarkerState(state);
         } catch (const Interrupted&) {
             return MarkerState::pending;  // no failure of the marker, which can be asked about again
@@ -167,7 +180,7 @@ class PythonStream final : public DeviceStream {
 
     bool reclaim(Work& work) override {
         auto* w = (DeviceWork*)work.device_data;
-        return w && !w->taken.exchange(true, std::memory_order_acq_rel);
+        return w && w->take(Taken::back) == Taken::no;
     }
 
     void forget(Work& work) override {
