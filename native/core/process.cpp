@@ -6,6 +6,7 @@
 #include "foreign.hpp"
 #include "futex.hpp"
 #include "graph.hpp"
+#include "host_mutex.hpp"
 #include "notifier.hpp"
 #include "poller.hpp"
 #include "spin.hpp"
@@ -35,13 +36,15 @@ void after_fork_in_child() {
 
 uint64_t shut_down(int64_t timeout_ns) {
     const int64_t deadline = now_ns() + timeout_ns;
+    HostMutex::give_up_at = deadline;
     uint64_t left = 0;
     for (const Ref<Stream>& stream : streams::all()) {
         Ref<Marker> marker;
         try {
             marker = stream->mark_end();
         } catch (const Error&) {
-            left += stream->unfinished();  // its device makes no markers any more: there is nothing to wait for
+            // Its device makes no markers any more, or a thread hangs inside it: there is nothing to wait for.
+            left += stream->unfinished();
         }
         while (marker && marker->pending()) {
             const int64_t ns = deadline - now_ns();

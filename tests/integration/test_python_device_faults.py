@@ -49,7 +49,7 @@ def causes_of(stream: et.Stream) -> tuple[str, str]:
 
 
 def test_a_stream_that_cannot_be_opened() -> None:
-    words = r"open_stream\(\) of device 'faulty\d+' raised OSError: gone"
+    words = r"open_stream\(\) of device 'wrongpy\d+' raised OSError: gone"
     with faulty(open_stream=raising(GONE)) as device, pytest.raises(et.DeviceError, match=words):
         et.Stream(device)
 
@@ -58,7 +58,7 @@ def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace() -> 
     with faulty(submit=raising(GONE)) as device:
         stream = et.Stream(device, max_pending=2)
         for _ in range(3):  # more than may be pending
-            with pytest.raises(et.DeviceError, match=r"submit\(\) of device 'faulty\d+' raised OSError: gone"):
+            with pytest.raises(et.DeviceError, match=r"submit\(\) of device 'wrongpy\d+' raised OSError: gone"):
                 stream.submit(int)
         assert stream.pending == 0
         stream.record_event().synchronize(TIMEOUT)  # the stream has no error
@@ -69,10 +69,10 @@ def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace() -> 
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        (raising(GONE), r"make_marker\(\) of device 'faulty\d+' raised OSError: gone"),
+        (raising(GONE), r"make_marker\(\) of device 'wrongpy\d+' raised OSError: gone"),
         (
             giving(None),
-            r"make_marker\(\) of device 'faulty\d+' returned None; return an object that poll\(\) can be asked about",
+            r"make_marker\(\) of device 'wrongpy\d+' returned None; return an object that poll\(\) can be asked about",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing() -> None:
         first, second, gate = et.Stream(device), et.Stream(et.Device(device.type, 1)), Gate()
         gate.hold(first)
         event = first.record_event()
-        with pytest.raises(et.DeviceError, match=r"wait\(\) of device 'faulty\d+' raised OSError: gone"):
+        with pytest.raises(et.DeviceError, match=r"wait\(\) of device 'wrongpy\d+' raised OSError: gone"):
             second.wait_event(event)
         assert second.submit(sum, (1, 2)).result(TIMEOUT) == 3
         gate.open()
@@ -106,7 +106,7 @@ def test_a_gate_that_fails_is_an_error_of_the_verb() -> None:
     with faulty(gate=raising(GONE)) as device:
         cpu, stream, gate = et.Stream("cpu"), et.Stream(device), Gate()
         gate.hold(cpu)
-        with pytest.raises(et.DeviceError, match=r"gate\(\) of device 'faulty\d+' raised OSError: gone"):
+        with pytest.raises(et.DeviceError, match=r"gate\(\) of device 'wrongpy\d+' raised OSError: gone"):
             stream.wait_stream(cpu)
         assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
         gate.open()
@@ -133,7 +133,7 @@ def test_a_gate_that_does_not_open_is_an_error_of_its_stream() -> None:
         eventually(lambda: et._native.callbacks_run() > before, "the gate is to be opened")
         tokens[0].set()  # the stream of the device itself goes on: what is behind the gate is skipped
         assert "open() of device" in str(root_cause(future.exception(TIMEOUT)))
-        with pytest.raises(et.DeviceError, match=r"open\(\) of device 'faulty\d+' raised OSError: gone"):
+        with pytest.raises(et.DeviceError, match=r"open\(\) of device 'wrongpy\d+' raised OSError: gone"):
             stream.close(TIMEOUT)
         del stream, future
 
@@ -256,7 +256,7 @@ def test_a_clock_that_cannot_be_read_is_reported_and_work_goes_on(method: Any, w
     ],
 )
 def test_a_device_that_cannot_say_what_it_is_is_not_registered(name: str, method: Any, words: str) -> None:
-    expected = rf"{name}\(\) of device 'faulty\d+' {words}"
+    expected = rf"{name}\(\) of device 'wrongpy\d+' {words}"
     with pytest.raises(et.DeviceError, match=expected), faulty(**{name: method}):
         pass
 
@@ -295,7 +295,7 @@ def test_no_memory_is_a_memory_error() -> None:
 def test_a_handle_that_is_none(method: Any, words: str) -> None:
     with faulty(native_handle=method) as device:
         stream = et.Stream(device)
-        with pytest.raises(et.DeviceError, match=rf"native_handle\(\) of device 'faulty\d+' {words}"):
+        with pytest.raises(et.DeviceError, match=rf"native_handle\(\) of device 'wrongpy\d+' {words}"):
             _ = stream.native_handle
         stream.close(TIMEOUT)
         del stream
@@ -488,6 +488,12 @@ def test_a_slow_device_is_only_slow() -> None:
             stream.close(TIMEOUT)
         assert ran == list(range(15))
         del stream, streams
+
+
+@pytest.mark.parametrize("name", ["submit", "make_marker", "wait"])
+def test_a_method_that_hangs_in_a_daemon_thread_does_not_keep_the_process(name: str) -> None:
+    child = run("python_device_hangs", name, limit=30.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+    assert child.out == "DeviceError: the process ends, and another thread has not come back from the stream's device\n"
 
 
 @pytest.mark.parametrize("fault", ["markers never end", "its thread dies"])
