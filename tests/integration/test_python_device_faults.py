@@ -273,6 +273,7 @@ def test_a_count_that_fails_later_hides_that_device_only() -> None:
         ("allocate", raising(GONE), "raised OSError: gone"),
         ("allocate", giving("here"), r"returned 'here' \(str\); return the address as an int"),
         ("allocate", giving(None), "returned None; return the address as an int"),
+        ("allocate", giving("\u20ac" * 99), "returned '\u20ac+\ufffd\\.\\.\\. "),  # cut inside a character
     ],
 )
 def test_memory_that_cannot_be_allocated(name: str, method: Any, words: str) -> None:
