@@ -24,9 +24,9 @@ chrome::Ended parse(chrome::Document& document, std::string_view text, size_t pi
 }
 
 // What is kept is JSON that our own scanner takes without complaint, and UTF-8.
-void check_args(const TextColumn& column) {
+void check_args(const ChunkedTextColumn& column) {
     for (size_t c = 0; c < column.chunks(); ++c) {
-        const TextColumn::Chunk& chunk = column.chunk(c);
+        const ChunkedTextColumn::Chunk& chunk = column.chunk(c);
         for (size_t i = 0; i + 1 < chunk.offsets.size(); ++i) {
             std::vector<char> text(chunk.bytes.data() + chunk.offsets[i], chunk.bytes.data() + chunk.offsets[i + 1]);
             if (text.empty()) continue;
@@ -47,7 +47,7 @@ void check(const chrome::Table& t) {
             "columns are equally long");
     for (size_t i = 0; i < rows; ++i) {
         require(size_t(t.spans.track[i]) < tracks, "a span has a track");
-        require(t.spans.duration[i] == NONE || t.spans.duration[i] >= 0, "durations are not negative");
+        require(t.spans.duration[i] == null_int64 || t.spans.duration[i] >= 0, "durations are not negative");
     }
     check_args(t.spans.args);
     check_args(t.instants.args);

@@ -8,15 +8,15 @@
 #include "fuzz.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 using fuzz::require;
 
 namespace {
 
 void check(const PftraceContents& c) {
     for (const Slice& s : c.slices) {
-        for (const uint32_t text : {s.name, s.category, s.args, s.outcome})
-            require(text < c.texts.size(), "a slice's texts exist");
+        for (const int32_t text : {s.name, s.category, s.args, s.outcome})
+            require(text >= 0 && size_t(text) < c.texts.size(), "a slice's texts exist");
         require(!c.about.empty() || !s.args || fuzz::is_object(c.texts[s.args]), "arguments are JSON");
         require(!s.instant || s.end == s.start, "an instant ends as it starts");
     }
@@ -32,7 +32,7 @@ void check_lanes(const std::vector<Slice>& slices) {
     for (const Slice& s : slices) {
         track.push_back(int32_t(s.track % 3));
         start.push_back(s.start);
-        duration.push_back(s.end == none ? none : int64_t(uint64_t(s.end) - uint64_t(s.start)));
+        duration.push_back(s.end == null_int64 ? null_int64 : int64_t(uint64_t(s.end) - uint64_t(s.start)));
     }
     Spans spans;
     spans.count = int64_t(track.size());

@@ -36,9 +36,9 @@ inline void check_work(const recorder::HookColumns& h) {
     const auto spans = int64_t(work.spans.start.size());
     for (const auto* column : {&work.edges.from_span, &work.edges.to_span})
         for (const int64_t span : *column)
-            require(span == recorder::absent || (span >= 0 && span < spans), "an edge's spans exist");
+            require(span == null_int64 || (span >= 0 && span < spans), "an edge's spans exist");
     for (const int64_t duration : work.spans.duration)
-        require(duration == recorder::absent || duration >= 0, "durations are not negative");
+        require(duration == null_int64 || duration >= 0, "durations are not negative");
 }
 
 // Read, copied and recovered, a recording has the same things.

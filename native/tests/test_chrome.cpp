@@ -20,7 +20,7 @@ constexpr std::string_view GOOD = R"({"ph":"X","name":"good","pid":1,"tid":1,"ts
 
 int64_t ns(std::string_view text) {
     const auto time = parse_microseconds(text);
-    return time ? time->rounded() : NONE;
+    return time ? time->rounded() : null_int64;
 }
 
 json::Value scan(std::string& text) {
@@ -43,7 +43,8 @@ TEST(microseconds_become_nanoseconds_exactly) {
     CHECK(ns("1712195495519689.047") == 1712195495519689047);
     CHECK(ns("-0.0005") == 0 && ns("-0.0006") == -1 && ns("0.0005") == 1);
     CHECK(ns("1.5e3") == 1500000 && ns("1e-400") == 0 && ns(" 12 ") == 12000);
-    CHECK(ns("1e300") == NONE && ns("NaN") == NONE && ns("") == NONE && ns("1e99999999999999999999") == NONE);
+    CHECK(ns("1e300") == null_int64 && ns("NaN") == null_int64 && ns("") == null_int64 &&
+          ns("1e99999999999999999999") == null_int64);
     CHECK(ns("1712195495519689.0474999999999999999999999") == 1712195495519689047);
 }
 
@@ -91,7 +92,7 @@ TEST(limits_hold) {
 
 TEST(a_point_finds_the_innermost_span_that_holds_it) {
     const int32_t track[] = {0, 0, 0, 1};
-    const int64_t start[] = {0, 2, 20, 0}, duration[] = {10, 3, NONE, 5};
+    const int64_t start[] = {0, 2, 20, 0}, duration[] = {10, 3, null_int64, 5};
     const int32_t at_track[] = {0, 0, 0, 0, 1, 2};
     const int64_t at[] = {3, 6, 15, 99, 5, 0};
     const uint8_t inside[] = {1, 1, 0, 1, 1, 1};

@@ -76,7 +76,7 @@ std::string inflated(std::string_view stream) {
 
 std::string deflated(std::string_view text) {
     const std::vector<char> exact(text.begin(), text.end());  // so that a byte read behind it is found
-    trace::Bytes out;
+    Bytes out;
     deflate(out, {exact.data(), exact.size()});
     return std::string(std::string_view(out));
 }

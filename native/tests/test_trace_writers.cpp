@@ -9,7 +9,7 @@
 #include "formats/perfetto/pftrace_writer.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 
 namespace {
 
@@ -57,7 +57,8 @@ struct Made {
                 start.data(), null.data(), null.data(), less.data(), less.data(),  args.texts()};
     }
     std::vector<int32_t> zero = std::vector<int32_t>(count, 0), less = std::vector<int32_t>(count, -1);
-    std::vector<int64_t> start, length = std::vector<int64_t>(count, 700), null = std::vector<int64_t>(count, none);
+    std::vector<int64_t> start, length = std::vector<int64_t>(count, 700),
+                                null = std::vector<int64_t>(count, null_int64);
     Strings args{{}}, word{{"name"}};
 };
 
@@ -90,7 +91,7 @@ TEST(a_pftrace_has_two_packets_for_each_span) {
 
 TEST(chrome_json_has_a_line_for_each_span_with_its_arguments) {
     const Made made;
-    const std::vector<int64_t> seven{7}, nowhere{none};
+    const std::vector<int64_t> seven{7}, nowhere{null_int64};
     ChromeInput in;
     in.spans = made.spans();
     in.names = in.categories = in.own = made.word.texts();

@@ -7,7 +7,7 @@
 #include "formats/xplane/xplane_reader.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 
 namespace {
 

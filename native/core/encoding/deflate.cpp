@@ -156,13 +156,13 @@ uint32_t adler32(std::string_view data) {
 
 }  // namespace
 
-void deflate(trace::Bytes& out, std::string_view data) {
+void deflate(Bytes& out, std::string_view data) {
     out.append("\x78\x01", 2);
-    BitWriter bits(out.room(data.size() + data.size() / 8 + 32));  // a byte takes nine bits at most
-    bits.put({0b011, 3});                                          // the last block, of fixed codes
+    BitWriter bits(out.reserve_tail(data.size() + data.size() / 8 + 32));  // a byte takes nine bits at most
+    bits.put({0b011, 3});                                                  // the last block, of fixed codes
     matches(bits, data);
     bits.put(symbol(256));
-    out.took(bits.end());
+    out.commit(bits.end());
     const uint32_t sum = adler32(data);
     for (const int shift : {24, 16, 8, 0}) out.push_back(char(sum >> shift));
 }

@@ -87,7 +87,7 @@ bool Scanner::string(Value& out) {
         if (*at == '\\') {
             if (!escape(out.flags)) return false;
         } else if (uint8_t(*at) < 0x20) {
-            out.flags |= DIRTY;
+            out.flags |= BAD_TEXT;
             ++at;
         } else if (!high_bytes(out.flags)) {
             return false;
@@ -102,19 +102,19 @@ bool Scanner::escape(uint8_t& flags) {
     flags |= ESCAPED;
     if (end - at < 2) return more();
     if (at[1] != 'u') {
-        if (!std::strchr("\"\\/bfnrt", at[1]) || !at[1]) flags |= DIRTY;
+        if (!std::strchr("\"\\/bfnrt", at[1]) || !at[1]) flags |= BAD_TEXT;
         at += at[1] == '\0' || uint8_t(at[1]) >= 0x80 ? 1 : 2;  // what is no escape is looked at by itself
         return true;
     }
     if (end - at < 12 && !std::memchr(at, '"', size_t(end - at))) return more();
     const int unit = hex4(at + 2);
     if (unit < 0 || (unit >= 0xDC00 && unit < 0xE000)) {
-        flags |= DIRTY;
+        flags |= unit < 0 ? BAD_TEXT : NOT_PORTABLE;
         at += unit < 0 ? 2 : 6;
     } else if (unit >= 0xD800 && unit < 0xDC00) {
         const int low = at[6] == '\\' && at[7] == 'u' ? hex4(at + 8) : -1;
         const bool pair = low >= 0xDC00 && low < 0xE000;
-        if (!pair) flags |= DIRTY;
+        if (!pair) flags |= NOT_PORTABLE;
         at += pair ? 12 : 6;
     } else {
         at += 6;
@@ -128,7 +128,7 @@ bool Scanner::high_bytes(uint8_t& flags) {
             at += length;
         } else {
             if (end - at < 4 && !std::memchr(at, '"', size_t(end - at))) return more();
-            flags |= DIRTY;
+            flags |= BAD_TEXT;
             ++at;
         }
     }
@@ -160,7 +160,7 @@ bool Scanner::number(Value& out) {
         if (at < end && at == exponent) return fail("a number without its exponent");
     }
     if (at >= end) return more();
-    if (size_t(at - out.begin) > MAX_NUMBER) out.flags |= DIRTY;
+    if (size_t(at - out.begin) > MAX_NUMBER) out.flags |= NOT_PORTABLE;
     out.end = at;
     return true;
 }
@@ -176,7 +176,7 @@ bool Scanner::word(Value& out) {
     for (const std::string_view known : {"NaN", "nan", "Infinity", "inf", "Inf", "INF", "NAN", "infinity"}) {
         if (text != known) continue;
         out.kind = Kind::not_a_number;
-        out.flags = DIRTY;
+        out.flags = NOT_A_NUMBER;
         return true;
     }
     at = out.begin;
@@ -205,7 +205,7 @@ bool Scanner::nested(Value& out) {
     out = {.begin = at, .kind = *at == '{' ? Kind::object : Kind::array};
     for (;;) {
         if (*at == '{' || *at == '[') {  // at stands on the first byte of a value
-            if (depth == MAX_DEPTH) return fail("nested deeper than 400 levels");
+            if (depth == max_depth) return fail("nested deeper than 400 levels");
             const bool object = *at++ == '{';
             objects[size_t(depth++)] = object;
             if (!space()) return false;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace eventide::json {
@@ -18,10 +19,14 @@ constexpr size_t MAX_NUMBER = 1000;  // characters; Python refuses integers of m
 enum class Problem : uint8_t { none, more, bad };
 enum class Kind : uint8_t { absent, string, number, object, array, literal, not_a_number };
 
-// What a value's text needs before others may read it.
+// Properties of a value's text.
 enum Flags : uint8_t {
-    ESCAPED = 1,  // a string in it has a backslash
-    DIRTY = 2,    // NaN, broken UTF-8, a lone surrogate, a raw control character, an unknown escape: see json_text.hpp
+    ESCAPED = 1,       // a string has a backslash
+    BAD_TEXT = 2,      // broken UTF-8, a raw control character or an unknown escape: not JSON
+    NOT_A_NUMBER = 4,  // NaN or an infinity: not JSON
+    NOT_PORTABLE =
+        8,  // JSON that parsers refuse or change: a lone surrogate, a number of more than MAX_NUMBER characters
+    DIRTY = BAD_TEXT | NOT_A_NUMBER | NOT_PORTABLE,  // json_text.hpp repairs it
 };
 
 struct Value {
@@ -40,6 +45,7 @@ struct Scanner {
     const char* end;
     Problem problem = Problem::none;
     const char* message = "";
+    int max_depth = MAX_DEPTH;
 
     bool fail(const char* why);  // always false
     bool more();                 // always false
@@ -59,6 +65,20 @@ struct Scanner {
     bool escape(uint8_t& flags);
     bool high_bytes(uint8_t& flags);
     bool key_and_colon(uint8_t& flags);
+};
+
+// A copy of a text with the padding that Scanner needs. It ends in a blank, so that a number at its end is whole.
+class PaddedText {
+  public:
+    // Valid until the next call.
+    Scanner scan(std::string_view text) {
+        copy_.assign(text);
+        copy_.append(1 + PADDING, ' ');
+        return {copy_.data(), copy_.data() + text.size() + 1};
+    }
+
+  private:
+    std::string copy_;
 };
 
 }  // namespace eventide::json

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "encoding/json_scan.hpp"
 
@@ -13,7 +12,5 @@ std::string decode(const Value& string);
 
 // The value as JSON that every parser takes: strings repaired as decode does, numbers that are none become null.
 std::string clean(const Value& value);
-
-void append_quoted(std::string& out, std::string_view utf8);
 
 }  // namespace eventide::json

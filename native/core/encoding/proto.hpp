@@ -6,16 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "encoding/varint.hpp"
+
 namespace eventide::proto {
 
 // Out below is a std::string or what has the same push_back and append.
-
-// At most 10 bytes; gives the end.
-inline char* varint(char* at, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) *at++ = char(value | 0x80);
-    *at++ = char(value);
-    return at;
-}
 
 template <class Out>
 void varint(Out& out, uint64_t value) {
@@ -23,8 +18,8 @@ void varint(Out& out, uint64_t value) {
         out.push_back(char(value));
         return;
     }
-    char bytes[10];
-    out.append(bytes, size_t(varint(bytes, value) - bytes));
+    char bytes[longest_varint];
+    out.append(bytes, size_t(put_varint(bytes, value) - bytes));
 }
 
 template <class Out>
@@ -110,15 +105,7 @@ class Fields {
     std::string_view text;  // of what has a length
 
   private:
-    bool read(uint64_t& out) {
-        out = 0;
-        for (unsigned shift = 0; at_ < end_ && shift < 64; shift += 7) {
-            const auto byte = static_cast<unsigned char>(*at_++);
-            out |= uint64_t(byte & 0x7F) << shift;
-            if (byte < 0x80) return true;
-        }
-        return false;
-    }
+    bool read(uint64_t& out) { return get_varint(at_, end_, out); }
     bool fixed(size_t size) {
         if (size_t(end_ - at_) < size) return false;
         std::memcpy(&value, at_, size);

@@ -6,6 +6,8 @@
 
 namespace eventide {
 
+inline constexpr uint32_t replacement_character = 0xFFFD;
+
 // Bytes of the well-formed sequence beyond ASCII at p; 0 where there is none. Surrogates and overlong forms are none.
 inline int utf8_length(const char* p, const char* end) {
     const auto byte = [&](int i) { return p + i < end ? uint8_t(p[i]) : uint8_t(0); };

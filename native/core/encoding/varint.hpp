@@ -17,14 +17,24 @@ constexpr int64_t unzigzag(uint64_t v) noexcept {
 
 inline constexpr int longest_varint = 10;
 
-// Writes at p and returns what is behind; there must be room for longest_varint bytes.
-inline uint8_t* put_varint(uint8_t* p, uint64_t v) noexcept {
-    while (v >= 0x80) {
-        *p++ = uint8_t(v) | 0x80;
-        v >>= 7;
-    }
-    *p++ = uint8_t(v);
+// Writes at p and returns the end; longest_varint bytes must be available. Byte: char or uint8_t.
+template <class Byte>
+Byte* put_varint(Byte* p, uint64_t v) noexcept {
+    for (; v >= 0x80; v >>= 7) *p++ = Byte(v | 0x80);
+    *p++ = Byte(v);
     return p;
+}
+
+// Reads at p, which then is behind the number. False where the bytes end first or the number has more than 64 bits.
+template <class Byte>
+bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
+    out = 0;
+    for (int shift = 0; p < end && shift < 64; shift += 7) {
+        const auto b = uint8_t(*p++);
+        out |= uint64_t(b & 0x7f) << shift;
+        if (!(b & 0x80)) return true;
+    }
+    return false;
 }
 
 // Bytes in a fixed place; what does not fit is left out and remembered.
@@ -71,14 +81,9 @@ class ByteReader {
     explicit ByteReader(std::string_view bytes) noexcept : ByteReader(bytes.data(), bytes.size()) {}
     uint8_t byte() noexcept { return need(1) ? *p_++ : 0; }
     uint64_t varint() noexcept {
-        uint64_t v = 0;
-        for (int shift = 0; shift < 64; shift += 7) {
-            if (!need(1)) return 0;
-            const uint8_t b = *p_++;
-            v |= uint64_t(b & 0x7f) << shift;
-            if (!(b & 0x80)) return v;
-        }
-        bad_ = true;
+        uint64_t v;
+        if (get_varint(p_, end_, v)) return v;
+        fail();
         return 0;
     }
     int64_t signed_varint() noexcept { return unzigzag(varint()); }
@@ -102,9 +107,12 @@ class ByteReader {
   private:
     bool need(uint64_t n) noexcept {
         if (uint64_t(end_ - p_) >= n) return true;
+        fail();
+        return false;
+    }
+    void fail() noexcept {
         bad_ = true;
         p_ = end_;
-        return false;
     }
     const uint8_t* p_;
     const uint8_t* end_;

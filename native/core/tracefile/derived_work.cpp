@@ -124,10 +124,10 @@ class Walk {
         s.outcome.push_back(0);
         s.stack.push_back(unsubmitted ? 0 : o_.stack[row]);
         s.start.push_back(o_.time[row]);
-        s.duration.push_back(absent);
-        s.submit.push_back(is_work ? o_.time[row] : absent);
-        s.cpu.push_back(absent);
-        s.work.push_back(is_work || unsubmitted ? o_.work[row] : absent);
+        s.duration.push_back(null_int64);
+        s.submit.push_back(is_work ? o_.time[row] : null_int64);
+        s.cpu.push_back(null_int64);
+        s.work.push_back(is_work || unsubmitted ? o_.work[row] : null_int64);
         return int64_t(s.kind.size()) - 1;
     }
 
@@ -153,7 +153,7 @@ class Walk {
         const int64_t* found = work_.find({uint64_t(o_.work[row])});
         const int32_t track = o_.stream[row] ? streams_[stream_of(o_.stream[row])].track : 0;
         const auto at = size_t(found ? *found : add_span(SpanKind::unsubmitted, track, row));
-        const bool timed = o_.start[row] != absent;
+        const bool timed = o_.start[row] != null_int64;
         out.spans.start[at] = timed ? o_.start[row] : o_.time[row];
         out.spans.duration[at] = timed ? length(o_.start[row], o_.finish[row]) : 0;
         out.spans.outcome[at] = o_.outcome[row];
@@ -205,20 +205,20 @@ class Walk {
     }
 
     int64_t end_of(int64_t span) const {
-        const int64_t duration = span == nothing ? absent : out.spans.duration[size_t(span)];
-        return duration == absent ? absent : out.spans.start[size_t(span)] + duration;
+        const int64_t duration = span == nothing ? null_int64 : out.spans.duration[size_t(span)];
+        return duration == null_int64 ? null_int64 : out.spans.start[size_t(span)] + duration;
     }
 
     struct Edge {
         EdgeKind kind;
         int32_t from_track, to_track;
         int64_t from_time, from_span, to_time, to_span;
-        int64_t event = absent, version = absent, correlation = absent;
+        int64_t event = null_int64, version = null_int64, correlation = null_int64;
     };
 
     void add(const Edge& edge) {
         auto& e = out.edges;
-        const auto number = [this](int64_t span) { return span == nothing ? absent : first_span_ + span; };
+        const auto number = [this](int64_t span) { return span == nothing ? null_int64 : first_span_ + span; };
         e.kind.push_back(int32_t(edge.kind));
         e.from_track.push_back(edge.from_track);
         e.to_track.push_back(edge.to_track);
@@ -270,12 +270,12 @@ class Walk {
         add({.kind = EdgeKind::synchronize,
              .from_track = streams_[stream].track,
              .to_track = out.spans.track[size_t(sync.span)],
-             .from_time = end == absent ? start : end,
+             .from_time = end == null_int64 ? start : end,
              .from_span = before,
-             .to_time = over == absent ? start : over,
+             .to_time = over == null_int64 ? start : over,
              .to_span = sync.span,
-             .event = sync.event ? sync.event : absent,
-             .version = sync.event ? sync.version : absent});
+             .event = sync.event ? sync.event : null_int64,
+             .version = sync.event ? sync.version : null_int64});
     }
 
     void add_synchronizations() {
@@ -294,7 +294,7 @@ class Walk {
                 for (; next < submitted_.size() && submitted_[next].span < sync.span; ++next) {
                     const int64_t end = end_of(submitted_[next].span);
                     of_devices.submitted(uint32_t(streams_[submitted_[next].stream].order), submitted_[next].span,
-                                         end == absent ? std::numeric_limits<int64_t>::max() : end);
+                                         end == null_int64 ? std::numeric_limits<int64_t>::max() : end);
                 }
                 for (const uint32_t order : of_devices.sources(sync.device, sync.ended))
                     add_synchronization(sync, with_work_[order], of_devices.last_work(order));

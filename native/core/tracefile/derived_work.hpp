@@ -43,7 +43,8 @@ struct Operations {
 enum class SpanKind : int32_t { work, unsubmitted, stream_sync, event_sync, device_sync };
 enum class EdgeKind : int32_t { launch, wait, synchronize };
 
-// Numbers that do not apply are `absent`. A track is the row of a thread or, from `first_track` on, a row of `streams`.
+// Numbers that do not apply are `null_int64`. A track is the row of a thread or, from `first_track` on, a row of
+// `streams`.
 struct DerivedWork {
     struct Spans {
         LargeVector<int32_t> kind, track, name, outcome, stack;

@@ -45,8 +45,8 @@ class Clock {
         const ticks::Anchor &a = anchors_[next - 1], &b = anchors_[next];
         return from(a, slope(a, b), t);
     }
-    ClockModel model() const {
-        ClockModel m{slope_, 0, int64_t(anchors_.size())};
+    ClockFit model() const {
+        ClockFit m{slope_, 0, int64_t(anchors_.size())};
         for (size_t i = 0; i < anchors_.size(); ++i) {
             int64_t off = 0;
             if (i > 0 && i + 1 < anchors_.size()) {
@@ -215,11 +215,11 @@ class Builder {
 
     void begin(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
         open_.at({uint64_t(head.track) << 32 | (e.a & 0xffffffff)}) = out.spans.start.size();
-        add_span(head.track, e.name, 0, uint32_t(e.b), time, absent, arguments(in, nullptr));
+        add_span(head.track, e.name, 0, uint32_t(e.b), time, null_int64, arguments(in, nullptr));
     }
 
     void add_span(uint32_t track, uint32_t name, uint32_t category, uint32_t stack, int64_t start, int64_t end,
-                  const std::string& args, const int64_t (&more)[4] = {absent, absent, absent, absent},
+                  const std::string& args, const int64_t (&more)[4] = {null_int64, null_int64, null_int64, null_int64},
                   uint32_t outcome = 0) {
         SpanColumns& s = out.spans;
         s.track.push_back(int32_t(track));
@@ -241,7 +241,7 @@ class Builder {
         const auto track = uint32_t(in.varint());
         const auto category = uint32_t(in.varint()), stack = uint32_t(in.varint());
         const uint64_t mask = in.varint();
-        int64_t more[4] = {absent, absent, absent, absent};
+        int64_t more[4] = {null_int64, null_int64, null_int64, null_int64};
         for (int i = 0; i < 4; ++i)
             if (mask >> i & 1) more[i] = int64_t(in.varint());
         if (mask & 1) more[0] = clamped::add(int64_t(e.a), unzigzag(uint64_t(more[0]) - 1));
@@ -281,9 +281,9 @@ class Builder {
         c.from_time.push_back(int64_t(e.a));
         c.to_time.push_back(int64_t(e.b));
         const uint64_t mask = in.varint();
-        c.event.push_back(mask & 1 ? int64_t(in.varint()) : absent);
-        c.version.push_back(mask & 2 ? int64_t(in.varint()) : absent);
-        c.correlation.push_back(mask & 4 ? int64_t(in.varint()) : absent);
+        c.event.push_back(mask & 1 ? int64_t(in.varint()) : null_int64);
+        c.version.push_back(mask & 2 ? int64_t(in.varint()) : null_int64);
+        c.correlation.push_back(mask & 4 ? int64_t(in.varint()) : null_int64);
     }
 
     void hook(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
@@ -304,11 +304,11 @@ class Builder {
         c.handle.push_back(field(5));
         c.bytes.push_back(field(6));
         const uint64_t start = field(7);
-        c.start.push_back(start ? clamped::add(int64_t(e.b), unzigzag(start - 1)) : absent);
-        c.finish.push_back(start ? int64_t(e.b) : absent);
+        c.start.push_back(start ? clamped::add(int64_t(e.b), unzigzag(start - 1)) : null_int64);
+        c.finish.push_back(start ? int64_t(e.b) : null_int64);
         c.time.push_back(e.b && !start ? int64_t(e.b) : time);
         c.waited.push_back(int64_t(field(8)));
-        c.cpu.push_back(mask >> 9 & 1 ? int64_t(in.varint()) : absent);
+        c.cpu.push_back(mask >> 9 & 1 ? int64_t(in.varint()) : null_int64);
         c.group.push_back(int32_t(field(10)));
         c.stack.push_back(int32_t(field(11)));
         if (mask >> 12 & 1) accesses(in);

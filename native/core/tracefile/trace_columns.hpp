@@ -1,6 +1,6 @@
 // A raw trace as columns: things put together, ticks turned into nanoseconds, arguments into JSON.
 //
-// Names, tracks and stacks stay numbers (from 1; 0: none); a number that does not apply is `absent`.
+// Names, tracks and stacks stay numbers (from 1; 0: none); a number that does not apply is `null_int64`.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "base/large_vector.hpp"
+#include "base/null_int64.hpp"
 #include "tracefile/raw_trace.hpp"
 
 namespace eventide::recorder {
-
-inline constexpr int64_t absent = INT64_MIN;
 
 // Text of many rows in one piece; an empty one stands for none.
 struct TextColumn {
@@ -54,7 +53,7 @@ struct HookColumns {
 };
 
 // How ticks became nanoseconds.
-struct ClockModel {
+struct ClockFit {
     double ns_per_tick = 1;
     int64_t residual_ns = 0;  // the largest distance of an anchor from where its neighbours put it, and its own width
     int64_t anchors = 0;
@@ -68,7 +67,7 @@ struct TraceColumns {
     HookColumns hooks;
     std::vector<std::string_view> texts, tracks;  // by number - 1
     std::map<uint64_t, std::string_view> stacks;  // by number
-    ClockModel clock;
+    ClockFit clock;
     uint64_t things[kind_count] = {};
     uint64_t lost_ends = 0;  // ends of spans whose beginning is not there
     uint64_t damaged = 0;    // chunks that could not be read to their end

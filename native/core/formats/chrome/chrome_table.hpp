@@ -8,9 +8,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/null_int64.hpp"
 #include "encoding/column.hpp"
 #include "encoding/decimal.hpp"
-#include "encoding/interned.hpp"
+#include "encoding/text_table.hpp"
 #include "formats/chrome/chrome_event.hpp"
 
 namespace eventide::chrome {
@@ -24,36 +25,37 @@ struct Id {
     bool operator==(const Id&) const = default;
 };
 
-struct Spans {
+struct SpanTable {
     Column<int32_t> track, name, category;
-    Column<int64_t> start, duration;  // ns; duration NONE: not ended
-    SparseColumn<int64_t> cpu{{}, NONE}, correlation{{}, NONE}, stream{{}, NONE}, device{{}, NONE};
+    Column<int64_t> start, duration;  // ns; duration null_int64: not ended
+    SparseColumn<int64_t> cpu{{}, null_int64}, correlation{{}, null_int64}, stream{{}, null_int64},
+        device{{}, null_int64};
     SparseColumn<int32_t> call_stack{{}, -1};  // number of a string
-    TextColumn args;
+    ChunkedTextColumn args;
     size_t rows() const { return start.size(); }
 };
 
-struct Waits {  // what a span says about the event that it waited for
+struct WaitTable {  // what a span says about the event that it waited for
     Column<int64_t> span, stream, record, event;
 };
 
-struct Instants {
+struct InstantTable {
     Column<int32_t> track, name, category;
     Column<int64_t> time;
-    TextColumn args;
+    ChunkedTextColumn args;
 };
 
-struct Memory {  // of the instants that Kineto calls [memory]
+struct MemoryTable {  // of the instants that Kineto calls [memory]
     Column<int64_t> instant, address, bytes, allocated, reserved, device_type, device;
 };
 
-struct Counters {
+struct CounterTable {
     Column<int32_t> track, name;
     Column<int64_t> time;
     Column<double> value;
 };
 
-struct Flows {
+struct FlowTable {
     Column<char> phase;  // s, t, f
     Column<int32_t> track, name, category;
     Column<int64_t> time, id;
@@ -61,9 +63,9 @@ struct Flows {
     Column<uint8_t> enclosing;  // f with bp "e": the slice around it; without: the next one
 };
 
-struct Names {  // metadata events
+struct NameTable {  // metadata events
     Column<int32_t> track, name;
-    TextColumn args;
+    ChunkedTextColumn args;
 };
 
 class Table {
@@ -74,16 +76,16 @@ class Table {
     void ignore(const char* why) { ++ignored[why]; }
     void finish();  // pairs begins with ends; no add() after it
 
-    Interned strings;
+    TextTable strings;
     Column<int8_t> pid_kind, tid_kind;  // of tracks
     Column<int64_t> pid, tid;
-    Spans spans;
-    Waits waits;
-    Instants instants;
-    Memory memory;
-    Counters counters;
-    Flows flows;
-    Names names;
+    SpanTable spans;
+    WaitTable waits;
+    InstantTable instants;
+    MemoryTable memory;
+    CounterTable counters;
+    FlowTable flows;
+    NameTable names;
     std::map<std::string, int64_t> ignored;
     int64_t repaired = 0;  // texts that were no valid JSON strings or held numbers that are none
 

@@ -5,24 +5,25 @@
 
 #include "encoding/args_shape.hpp"
 #include "encoding/bytes.hpp"
-#include "encoding/json_cursor.hpp"
+#include "encoding/json.hpp"
+#include "encoding/json_scan.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
 constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
 
 void number(Bytes& out, int64_t value) {
-    char* const text = out.room(24);
-    out.took(std::to_chars(text, text + 24, value).ptr);
+    char* const text = out.reserve_tail(24);
+    out.commit(std::to_chars(text, text + 24, value).ptr);
 }
 
 // Nanoseconds as microseconds, exactly.
 void microseconds(Bytes& out, int64_t ns, bool negative = false) {
     uint64_t size = uint64_t(ns);
     if (negative) out += '-', size = 0 - size;
-    char* const text = out.room(24);
-    out.took(std::to_chars(text, text + 24, size / 1000).ptr);
+    char* const text = out.reserve_tail(24);
+    out.commit(std::to_chars(text, text + 24, size / 1000).ptr);
     const auto rest = unsigned(size % 1000);
     if (!rest) return;
     const char digits[4] = {'.', char('0' + rest / 100), char('0' + rest / 10 % 10), char('0' + rest % 10)};
@@ -80,19 +81,20 @@ class Writer {
         }
         own_.clear();
         if (in_.own_category[row] >= 0) member("category", own_words_[in_.own_category[row]]);
-        if (s.submit[row] != none) integer("queued_ns", int64_t(uint64_t(s.start[row]) - uint64_t(s.submit[row])));
-        if (s.cpu[row] != none) integer("cpu_ns", s.cpu[row]);
-        if (s.work[row] != none) integer("work", s.work[row]);
+        if (s.submit[row] != null_int64)
+            integer("queued_ns", int64_t(uint64_t(s.start[row]) - uint64_t(s.submit[row])));
+        if (s.cpu[row] != null_int64) integer("cpu_ns", s.cpu[row]);
+        if (s.work[row] != null_int64) integer("work", s.work[row]);
         if (s.outcome[row] >= 0) member("outcome", outcomes_[s.outcome[row]]);
         stack(s.stack[row]);
         // An annotation on a stream is no work: tools would count it.
         const bool work = in_.categories[s.category[row]] != "gpu_user_annotation";
-        const int64_t stream = work ? in_.stream[lane] : none,
-                      correlation = s.correlation[row] != none ? s.correlation[row] : s.work[row];
+        const int64_t stream = work ? in_.stream[lane] : null_int64,
+                      correlation = s.correlation[row] != null_int64 ? s.correlation[row] : s.work[row];
         arguments(s.name[row], s.args[row], [&](std::string_view args) {
-            if (stream != none) added(args, "stream", stream);
-            if (stream != none && in_.device[lane] != none) added(args, "device", in_.device[lane]);
-            if (s.correlation[row] != none || stream != none) added(args, "correlation", correlation);
+            if (stream != null_int64) added(args, "stream", stream);
+            if (stream != null_int64 && in_.device[lane] != null_int64) added(args, "device", in_.device[lane]);
+            if (s.correlation[row] != null_int64 || stream != null_int64) added(args, "correlation", correlation);
         });
         close();
         for (const FlowEnd* f = flows_.begin(row); f != flows_.end(row); ++f) arrow(*f, lane);
@@ -119,8 +121,8 @@ class Writer {
         out_ += ",\"args\":{";
         if (std::isfinite(c.value[row])) {
             out_ += "\"value\":";
-            char* const text = out_.room(32);
-            out_.took(std::to_chars(text, text + 32, c.value[row]).ptr);
+            char* const text = out_.reserve_tail(32);
+            out_.commit(std::to_chars(text, text + 32, c.value[row]).ptr);
         }
         out_ += '}';
         close();
@@ -195,13 +197,15 @@ class Writer {
             const size_t begin = args.find('{') + 1;
             return args.substr(begin, args.rfind('}') - begin);
         };
-        json::Shape& like = shapes_[size_t(uint32_t(name)) % shapes_.size()];
+        json::ArgsShape& like = shapes_[size_t(uint32_t(name)) % shapes_.size()];
         if (like.match(args, [](size_t, uint64_t) {})) return inside();
-        json::Cursor cursor(args);
-        if (cursor.peek() != '{' || cursor.skip().empty() || cursor.peek() != '\0' || cursor.met_no_number()) return {};
-        // An object of nothing would not be seen, and theirs might be called as ours is.
+        json::Scanner scan = padded_.scan(args);
+        json::Value value;
+        if (!scan.value(value) || scan.space() || value.kind != json::Kind::object) return {};
+        if (value.flags & (json::BAD_TEXT | json::NOT_A_NUMBER)) return {};
+        // An empty object would not be visible, and an argument may have our own name.
         if (inside().find_first_not_of(" \t\r\n") == args.npos || args.find("\"eventide\"") != args.npos) return {};
-        like.learn(args);
+        like.assign(args);
         return inside();
     }
 
@@ -225,7 +229,7 @@ class Writer {
 
     // `"key":value`, unless the arguments have such a key already.
     void added(std::string_view args, std::string_view key, int64_t value) {
-        if (value == none) return;
+        if (value == null_int64) return;
         quoted_.clear();
         quoted_ += '"';
         quoted_ += key;
@@ -287,9 +291,10 @@ class Writer {
     const Flows flows_;
     Sink& sink_;
     Quoted names_, categories_, outcomes_, places_, arrows_, own_words_, series_;
-    std::vector<json::Shape> shapes_ = std::vector<json::Shape>(256);  // by the event's name, or a few of them
+    std::vector<json::ArgsShape> shapes_ = std::vector<json::ArgsShape>(256);  // by the event's name, or a few of them
     Bytes out_, own_, added_;
     std::string text_, quoted_;
+    json::PaddedText padded_;
     bool first_;
 };
 
@@ -299,4 +304,4 @@ int64_t write_chrome(const ChromeInput& input, const Lanes& lanes, bool first, S
     return Writer(input, lanes, first, sink).write();
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

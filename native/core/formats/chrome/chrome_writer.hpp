@@ -4,7 +4,7 @@
 
 #include "formats/flows.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 
 struct ChromeInput {
     Spans spans;  // `category` points into `categories` and is the word of Chrome's file
@@ -31,4 +31,4 @@ struct ChromeInput {
 // Writes the events, each with a comma before it but the first. Returns how many edges are arrows in the file.
 int64_t write_chrome(const ChromeInput& input, const Lanes& lanes, bool first, Sink& sink);
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

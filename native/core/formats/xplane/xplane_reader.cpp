@@ -11,7 +11,7 @@
 #include "encoding/json.hpp"
 #include "encoding/proto.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
 using proto::Fields;
@@ -25,7 +25,7 @@ struct Kind {  // XEventMetadata
     std::string_view name;
     std::string stats;  // members of JSON
     bool hlo = false;
-    mutable uint32_t name_number = 0, args_number = 0;  // of TextTable, once an event has needed them
+    mutable int32_t name_number = 0, args_number = 0;  // in TextTable, once an event has needed them
 };
 
 struct Plane {
@@ -38,11 +38,11 @@ struct Plane {
 struct Stat {  // XStat
     std::string_view name;
     std::string json;  // empty: it has no place in JSON
-    int64_t number = none;
+    int64_t number = null_int64;
 };
 
 struct Flow {  // an event's part in handing work over
-    int64_t kind = 0, id = none;
+    int64_t kind = 0, id = null_int64;
 };
 
 std::string json_of(double value) {
@@ -246,15 +246,15 @@ class Reader {
         event.end = base + (offset + duration) / 1000;
         name_event(plane, kind_id, event, args);
         const auto number = int64_t(out_.events.size());
-        if (produced.id != none) producers_[{produced.kind, produced.id}].push_back(number);
-        if (consumed.id != none) consumers_.emplace_back(std::pair(consumed.kind, consumed.id), number);
+        if (produced.id != null_int64) producers_[{produced.kind, produced.id}].push_back(number);
+        if (consumed.id != null_int64) consumers_.emplace_back(std::pair(consumed.kind, consumed.id), number);
         out_.events.push_back(event);
     }
 
     void take_stat(const Stat& stat, XplaneEvent& event, std::string& args, Flow& produced, Flow& consumed) {
         add_member(args, stat);
         if (stat.name == "hlo_op") event.hlo = true;
-        if (stat.number == none) return;
+        if (stat.number == null_int64) return;
         if (stat.name == "correlation_id") event.correlation = stat.number;
         if (stat.name == "step_num") event.step = stat.number;
         if (stat.name == "_pt") produced.kind = stat.number;
@@ -319,4 +319,4 @@ XplaneContents read_xplane(std::string_view data) {
     return Reader(data).read();
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "formats/columns.hpp"
-#include "formats/text_table.hpp"
+#include "base/null_int64.hpp"
+#include "encoding/text_table.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 
 // The bytes from this offset on are no XSpace.
 struct XplaneDamaged : std::runtime_error {
@@ -32,11 +32,11 @@ struct XplanePlane {
 
 struct XplaneEvent {
     int32_t line = 0;
-    uint32_t name = 0, args = 0;  // numbers of TextTable
-    int64_t start = 0, end = 0;   // ns; the picoseconds below are cut off after they were added
-    int64_t correlation = none;   // of a launch and of what it launched
-    int64_t step = none;          // of a StepTraceAnnotation
-    bool hlo = false;             // an operation of a compiled program
+    int32_t name = 0, args = 0;        // numbers in TextTable
+    int64_t start = 0, end = 0;        // ns; the picoseconds below are cut off after they were added
+    int64_t correlation = null_int64;  // of a launch and of what it launched
+    int64_t step = null_int64;         // of a StepTraceAnnotation
+    bool hlo = false;                  // an operation of a compiled program
 };
 
 struct XplaneContents {
@@ -56,4 +56,4 @@ struct XplaneContents {
 // time; others count from that start, which is added where the file tells it.
 XplaneContents read_xplane(std::string_view data);
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats
