@@ -1,5 +1,5 @@
-// libFuzzer on the parser of Chrome traces: whatever comes in, in pieces of any size, it ends, stays within its memory
-// and says the same as when it comes in one piece. The first byte of the input is the size of the pieces.
+// Fuzzes the reader of Chrome traces: for any input it terminates, stays within its memory, and gives the same result
+// for pieces of any size as for one piece. The first byte of the input is the size of the pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,7 +23,7 @@ chrome::Ended parse(chrome::Document& document, std::string_view text, size_t pi
     return document.finish();
 }
 
-// What is kept is JSON that our own scanner takes without complaint, and UTF-8.
+// The arguments are valid UTF-8 and JSON without flags.
 void check_args(const ChunkedTextColumn& column) {
     for (size_t c = 0; c < column.chunks(); ++c) {
         const ChunkedTextColumn::Chunk& chunk = column.chunk(c);
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(parse(cut, text, size_t(data[0] % 32) + 1) == ended, "pieces end as the whole does");
     require(whole.position == cut.position && whole.elements == cut.elements, "pieces are read as far as the whole is");
     require(whole.table.spans.rows() == cut.table.spans.rows(), "pieces have the spans of the whole");
-    require(whole.table.ignored == cut.table.ignored, "pieces are counted as the whole is");
+    require(whole.table.ignored == cut.table.ignored, "pieces and the whole ignore the same events");
     check(whole.table);
     return 0;
 }

@@ -1,5 +1,4 @@
-// libFuzzer on the reader of Perfetto's files: it ends, stays within its memory, and every row refers to rows that
-// exist.
+// Fuzzes the reader of Perfetto's files: it terminates, stays within its memory, and every row refers to existing rows.
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +24,7 @@ void check(const PftraceContents& c) {
                 "an arrow's ends are slices");
 }
 
-// The slices as a writer gets them, each on one of three tracks.
+// The slices as input of a writer, each on one of three tracks.
 void check_lanes(const std::vector<Slice>& slices) {
     std::vector<int32_t> track;
     std::vector<int64_t> start, duration;
@@ -53,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string compressed;
     for (size_t at = 0; at < size;) {
         const size_t stopped = reader.feed(bytes, at, compressed);
-        require(stopped >= at && stopped <= size, "the reader goes forward");
+        require(stopped >= at && stopped <= size, "the reader advances");
         if (stopped == at || compressed.empty()) break;
         at = stopped;
     }

@@ -1,4 +1,4 @@
-// libFuzzer on the reader of JAX's profiles: rows that refer to rows that exist, or the place of the damage.
+// Fuzzes the reader of JAX's profiles: rows refer to existing rows, or the offset of the damage is in the file.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Arguments that repeat: the short way gives the bytes that the long way gives, and takes nothing that it must not.
+// Arguments that repeat: the fast path writes the same bytes as the slow one, and accepts nothing else.
 #include <random>
 #include <string>
 #include <vector>
@@ -13,12 +13,12 @@ using namespace eventide::formats;
 namespace {
 
 bool matches(json::ArgsShape& shape, std::string_view text) {
-    // A copy of its own size, so that a byte read behind it is found.
+    // An exact copy, so that a sanitizer finds a read behind it.
     const std::vector<char> exact(text.begin(), text.end());
     return shape.match({exact.data(), exact.size()}, [](size_t, uint64_t) {});
 }
 
-// The bytes of all the texts, and of the names they introduce; by the long way only, or by the short one where it goes.
+// The bytes of all texts and of the names they introduce; `repeat`: by the fast path where it applies.
 std::string encoded(const std::vector<std::string>& texts, bool repeat) {
     AnnotationWriter annotations;
     Bytes out;
@@ -63,7 +63,7 @@ TEST(a_shape_matches_texts_that_differ_in_whole_numbers_only) {
         CHECK(!matches(shape, other));
 }
 
-TEST(a_shape_learns_nothing_that_a_writer_must_look_at) {
+TEST(a_shape_is_not_assigned_from_texts_that_a_writer_must_parse) {
     for (const char* text :
          {"", "{}", "[1]", "{\"a\":1.5}", "{\"a\":\"b\"}", "{\"a\":1} x", "{\"a\":1,}", "{\"a\\n\":1}", "{\"a\n\":1}",
           "{\"eventide\":1}", "{\"a\":{\"b\":1}}", "{\"a\":NaN}", "{\"a\":01}"}) {
@@ -73,19 +73,19 @@ TEST(a_shape_learns_nothing_that_a_writer_must_look_at) {
     }
 }
 
-TEST(learning_that_never_pays_is_given_up_and_learning_that_does_is_not) {
+TEST(assigning_stops_where_shapes_never_match_and_continues_where_they_do) {
     json::ArgsShape idle, busy;
-    int learnt = 0;
+    int assigned = 0;
     for (int i = 0; i < 100; ++i) {
         const std::string text = "{\"k" + std::to_string(i) + "\":1}";
-        learnt += idle.assign(text);
+        assigned += idle.assign(text);
         CHECK(busy.assign(text));
         CHECK(matches(busy, text));
     }
-    CHECK(learnt > 0 && learnt < 100);
+    CHECK(assigned > 0 && assigned < 100);
 }
 
-TEST(the_short_way_gives_the_bytes_of_the_long_one) {
+TEST(the_fast_path_writes_the_bytes_of_the_slow_path) {
     std::mt19937_64 random(11);
     for (int round = 0; round < 300; ++round) {
         std::vector<std::string> texts;

@@ -1,4 +1,4 @@
-// The parser of Chrome traces: decimals without doubles, texts repaired, documents cut anywhere, limits that hold.
+// The reader of Chrome traces: exact decimals, repaired texts, documents that are cut anywhere, limits.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +64,7 @@ TEST(texts_are_repaired) {
     CHECK(json::clean(scan(object)) == R"({"k\\x": [null, null, 1.5, "\u0001"] })");
 }
 
-TEST(pieces_of_any_size_say_the_same) {
+TEST(pieces_of_any_size_give_the_same_result) {
     const std::string text = "\xEF\xBB\xBF{\"a\": [1, {\"b\": null}], \"traceEvents\": [" + std::string(GOOD) + ", " +
                              std::string(GOOD) + ", 7], \"z\": -1e3 } \n";
     for (size_t piece = 1; piece <= text.size(); ++piece) {
@@ -75,14 +75,14 @@ TEST(pieces_of_any_size_say_the_same) {
     }
 }
 
-TEST(a_file_that_was_cut_keeps_its_whole_events) {
+TEST(a_truncated_file_keeps_its_complete_events) {
     const std::string text = "[" + std::string(GOOD) + "," + std::string(GOOD);
     Document document(KNOWN, 1 << 20);
     CHECK(feed(document, text.substr(0, text.size() - 1), 5) == Ended::cut);
     CHECK(document.table.spans.rows() == 1 && document.position == int64_t(GOOD.size()) + 2);
 }
 
-TEST(limits_hold) {
+TEST(limits_are_enforced) {
     Document deep(KNOWN, 1 << 20);
     CHECK(feed(deep, std::string(100000, '['), 4096) == Ended::bad && deep.message == "nested deeper than 400 levels");
     Document endless(KNOWN, 1 << 12);
@@ -90,7 +90,7 @@ TEST(limits_hold) {
     CHECK(endless.message == "a value is longer than the limit" && endless.position == 1);
 }
 
-TEST(a_point_finds_the_innermost_span_that_holds_it) {
+TEST(a_point_finds_the_innermost_span_that_contains_it) {
     const int32_t track[] = {0, 0, 0, 1};
     const int64_t start[] = {0, 2, 20, 0}, duration[] = {10, 3, null_int64, 5};
     const int32_t at_track[] = {0, 0, 0, 0, 1, 2};

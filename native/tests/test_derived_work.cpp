@@ -1,5 +1,5 @@
-// Work and edges of operations in any order: numbers stay inside, and there are few edges. The oracle is in
-// tests/reference/derived_work.py; this is for the sanitizers.
+// Work and edges derived from arbitrary operations: references are valid, and there are few edges. The oracle is in
+// tests/reference/derived_work.py; this test is for the sanitizers.
 #include <limits>
 #include <random>
 
@@ -34,7 +34,7 @@ std::vector<Operation> all_kinds() {
     return out;
 }
 
-// Hooks beyond the known ones are among them, and now and then the largest and the smallest number there is.
+// Includes unknown hooks, and sometimes the largest and the smallest number.
 Columns random_operations(uint32_t seed, int rows, int64_t most) {
     std::mt19937_64 random(seed);
     const auto number = [&]() -> int64_t {

@@ -1,8 +1,8 @@
-// Walks JSON text that may end anywhere. Nothing is copied: a value is the bytes from its first to its last.
+// Reads JSON text that may end anywhere, without a copy: a value refers to its bytes in the text.
 //
-// The text must be followed by PADDING bytes that may be read and mean nothing. Every function stands at `at`, returns
-// true and moves behind what it read, or returns false with `problem` set: `more` when the text ended first (try again
-// with more of it), `bad` when no more text can help; then `at` is where it went wrong.
+// The text must be followed by PADDING readable bytes, whose content is ignored (PaddedText adds them). Every function
+// starts at `at`, and returns true with `at` behind what it read, or false with `problem` set: `more` if the text ended
+// first (try again with more text), `bad` if it is not JSON; then `at` is the place of the error.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace eventide::json {
 
 constexpr size_t PADDING = 16;
-constexpr int MAX_DEPTH = 400;       // Python's own parser, which reads what we keep, gives up at about a thousand
+constexpr int MAX_DEPTH = 400;       // Python's parser, which reads the values later, fails at about 1000
 constexpr size_t MAX_NUMBER = 1000;  // characters; Python refuses integers of more than 4300 digits
 
 enum class Problem : uint8_t { none, more, bad };
@@ -36,7 +36,7 @@ struct Value {
     uint8_t flags = 0;
 
     std::string_view text() const { return {begin, size_t(end - begin)}; }
-    std::string_view inner() const { return {begin + 1, size_t(end - begin - 2)}; }  // of a string: between the quotes
+    std::string_view inner() const { return {begin + 1, size_t(end - begin - 2)}; }  // of a string, without the quotes
     explicit operator bool() const { return kind != Kind::absent; }
 };
 
@@ -50,11 +50,11 @@ struct Scanner {
     bool fail(const char* why);  // always false
     bool more();                 // always false
 
-    bool space();  // past blanks; false when the text ends there
+    bool space();  // moves behind blanks; false at the end of the text
     bool expect(char c, const char* why);
-    bool value(Value& out);   // any value, checked to the last byte
-    bool string(Value& out);  // at stands on the quote
-    // After an element: true with `last` set at the closing bracket, false with `last` unset at a comma that is passed.
+    bool value(Value& out);   // any value, checked completely
+    bool string(Value& out);  // `at` is at the quote
+    // After an element: moves behind a comma, or behind the closing bracket and sets `last`.
     bool separator(char close, bool& last);
 
   private:

@@ -8,7 +8,7 @@
 namespace eventide::json {
 namespace {
 
-// The escape at p (a backslash) into out; the byte behind it.
+// Appends the character of the escape at p (a backslash) and returns the byte behind it.
 const char* decode_escape(std::string& out, const char* p, const char* end) {
     static constexpr char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char* known = p + 1 < end && p[1] ? std::strchr(from, p[1]) : nullptr;
@@ -57,8 +57,7 @@ std::string decode(const Value& string) {
 
 std::string clean(const Value& value) {
     std::string out;
-    Scanner scan{value.begin,
-                 value.end + 1};  // numbers want to see what ends them; a value is always followed by something
+    Scanner scan{value.begin, value.end + 1};  // one byte more: a number is complete when the next byte is visible
     while (scan.at < value.end) {
         const char c = *scan.at;
         Value leaf;

@@ -1,4 +1,4 @@
-// Protobuf's wire format, written and read: a tag, then a varint, eight bytes, four, or a length and bytes.
+// Writes and reads protobuf's wire format: a tag, then a varint, 8 bytes, 4 bytes, or a length and bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace eventide::proto {
 
-// Out below is a std::string or what has the same push_back and append.
+// Out: std::string, Bytes, or another class with push_back and append.
 
 template <class Out>
 void varint(Out& out, uint64_t value) {
@@ -50,8 +50,8 @@ void bytes(Out& out, uint32_t field, std::string_view value) {
     out.append(value);
 }
 
-// A field's number and wire type, as it is written: what a reader compares, so that a field of another type is unknown
-// to it and not a zero.
+// A field's tag: number and wire type. A reader compares tags, so that a field of another type is unknown to it rather
+// than a zero.
 constexpr uint32_t varint_field(uint32_t number) {
     return number << 3;
 }
@@ -62,7 +62,7 @@ constexpr uint32_t bytes_field(uint32_t number) {
     return number << 3 | 2;
 }
 
-// One field after the other; stops at the first byte that makes no sense.
+// Iterates over the fields of a message; stops at the first invalid byte.
 class Fields {
   public:
     explicit Fields(std::string_view message) : at_(message.data()), end_(at_ + message.size()) {}
@@ -101,8 +101,8 @@ class Fields {
     uint32_t number() const { return tag >> 3; }
 
     uint32_t tag = 0;
-    uint64_t value = 0;     // of a varint or fixed
-    std::string_view text;  // of what has a length
+    uint64_t value = 0;     // of a varint or a fixed-size field
+    std::string_view text;  // of a field with a length
 
   private:
     bool read(uint64_t& out) { return get_varint(at_, end_, out); }

@@ -1,4 +1,4 @@
-// Numbers in as few bytes as they need: seven bits a byte, the lowest first, the top bit says that more follow.
+// Variable-length integers: seven bits per byte, the lowest first; the top bit is set in all bytes but the last.
 #pragma once
 
 #include <cstdint>
@@ -37,23 +37,23 @@ bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
     return false;
 }
 
-// Bytes in a fixed place; what does not fit is left out and remembered.
+// Writes bytes to a buffer of fixed size. A write that does not fit is dropped and sets full().
 class ByteWriter {
   public:
     ByteWriter(uint8_t* from, size_t size) noexcept : begin_(from), p_(from), end_(from + size) {}
     void byte(uint8_t v) noexcept {
-        if (room(1)) *p_++ = v;
+        if (has_space(1)) *p_++ = v;
     }
     void varint(uint64_t v) noexcept {
-        if (room(longest_varint)) p_ = put_varint(p_, v);
+        if (has_space(longest_varint)) p_ = put_varint(p_, v);
     }
     void signed_varint(int64_t v) noexcept { varint(zigzag(v)); }
     void raw(const void* bytes, size_t n) noexcept {
-        if (!n || !room(n)) return;
+        if (!n || !has_space(n)) return;
         std::memcpy(p_, bytes, n);
         p_ += n;
     }
-    bool room(size_t n) noexcept {
+    bool has_space(size_t n) noexcept {
         if (size_t(end_ - p_) >= n) return true;
         full_ = true;
         return false;
@@ -61,7 +61,7 @@ class ByteWriter {
     bool full() const noexcept { return full_; }
     size_t size() const noexcept { return size_t(p_ - begin_); }
     const uint8_t* data() const noexcept { return begin_; }
-    // Back to that many bytes, with room again.
+    // Drops the bytes behind `size` and clears full().
     void cut(size_t size) noexcept {
         p_ = begin_ + size;
         full_ = false;
@@ -74,7 +74,7 @@ class ByteWriter {
     bool full_ = false;
 };
 
-// The other direction. Past the end it gives zeros and says so.
+// Reads such bytes. Behind the end it returns zeros and sets bad().
 class ByteReader {
   public:
     ByteReader(const void* from, size_t size) noexcept : p_(static_cast<const uint8_t*>(from)), end_(p_ + size) {}

@@ -50,7 +50,7 @@ void run_list(State& s, Task* t, HostRun& run) {
         s.done.fetch_add(1, std::memory_order_release);
         s.finished.fetch_add(1, std::memory_order_seq_cst);
         if (s.drainers.load(std::memory_order_seq_cst)) futex::wake_all(s.finished);
-        run.breathe(now_ns());
+        run.leave_after_slice(now_ns());
     }
 }
 

@@ -16,10 +16,11 @@
 namespace eventide::recorder {
 namespace {
 
-// Arguments refer to their names, and each gets its name written out: how much that may make of a file.
-constexpr size_t least_room = 16 << 20, most_times = 64;
+// Arguments refer to names and are written out with them: how many bytes that may add, so that a small file cannot
+// expand to any size.
+constexpr size_t min_text_budget = 16 << 20, text_bytes_per_file_byte = 64;
 
-// Piecewise linear between anchors; beyond the last ones with the slope of the whole.
+// Piecewise linear between anchors; outside of them with the average slope.
 class Clock {
   public:
     explicit Clock(std::vector<ticks::Anchor> anchors) : anchors_(std::move(anchors)) {
@@ -73,13 +74,15 @@ class Clock {
 class Builder {
   public:
     explicit Builder(const RawTrace& raw)
-        : clock_(raw.anchors), room_(least_room + most_times * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
+        : clock_(raw.anchors),
+          text_budget_(min_text_budget +
+                       text_bytes_per_file_byte * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
         read_names(raw.names);
         out.clock = clock_.model();
     }
 
     void take(const ChunkHead& head, const Entry& e, std::string_view payload) {
-        ++out.things[int(e.kind)];
+        ++out.records[int(e.kind)];
         const int64_t time = clock_.ns(e.stamp);
         ByteReader in(payload);
         switch (e.kind) {
@@ -136,7 +139,7 @@ class Builder {
             }
             auto& list = kind == NameKind::text ? out.texts : out.tracks;
             if (kind != NameKind::text && kind != NameKind::track) return;
-            if (!id || id > list.size() + 1) return;  // they are numbered in the order in which they are written
+            if (!id || id > list.size() + 1) return;  // numbers are assigned in the order of writing
             if (id > list.size()) list.emplace_back();
             list[id - 1] = text;
         }
@@ -145,17 +148,17 @@ class Builder {
     std::string_view text_of(uint64_t id) {
         if (!id || id > out.texts.size()) return "?";
         const std::string_view text = out.texts[id - 1];
-        if (text.size() > room_) {
+        if (text.size() > text_budget_) {
             ++out.left_out;
             return "?";
         }
-        room_ -= text.size();
+        text_budget_ -= text.size();
         return text;
     }
 
     static std::string number(double v) {
         if (!std::isfinite(v)) return std::isnan(v) ? "\"nan\"" : v > 0 ? "\"inf\"" : "\"-inf\"";
-        char text[32];  // as %.15g or %.17g, in any locale
+        char text[32];  // as %.15g or %.17g, independent of the locale
         double again = 0;
         const char* end = std::to_chars(text, std::end(text), v, std::chars_format::general, 15).ptr;
         std::from_chars(text, end, again);
@@ -163,7 +166,7 @@ class Builder {
         return std::string(text, size_t(end - text));
     }
 
-    // A JSON object, or nothing when there are no arguments. A time among them goes to `time`.
+    // A JSON object, or an empty text without arguments. A time among them is stored in `time`.
     std::string arguments(ByteReader& in, int64_t* time) {
         if (!in.left()) return {};
         json::Object object;
@@ -333,7 +336,7 @@ class Builder {
     }
 
     Clock clock_;
-    size_t room_;  // bytes of texts that may still be written out
+    size_t text_budget_;  // bytes of names that may still be written out
     LargeVector<End> ends_;
     FlatMap<1, size_t> open_;  // by track and number
 };

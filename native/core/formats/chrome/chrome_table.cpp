@@ -46,7 +46,7 @@ Id Table::id(const Value& value) {
     return {Id::text, text(value)};
 }
 
-// id2 is an object with one member, local or global; its text as a whole tells events apart just as well.
+// id2 is an object with one member, local or global; its whole text identifies an event as well.
 Id Table::id_of(const Event& e) {
     return e.id2 ? Id{Id::text, text(e.id2)} : id(e.id);
 }
@@ -75,8 +75,8 @@ int32_t Table::category(const Event& e) {
     return text(e.category);
 }
 
-// The arguments as one JSON object without the blanks at its ends, nothing where there are none. What the source called
-// the event is put in front where its category will not say it.
+// The arguments as one JSON object without blanks at its ends; empty if there are none. A category that has no
+// counterpart among the known ones is kept as the first argument, "cat".
 std::string_view Table::args(const Event& e, bool with_category) {
     const int32_t named = with_category ? category(e) : 0;
     const bool keep_category = named && !known_categories_.contains(named);
@@ -119,7 +119,8 @@ bool Table::time(const Value& value, FineTime& out) {
 void Table::add(const Event& e) {
     ++order_;
     const std::string_view phase = e.phase.kind == Kind::string ? e.phase.inner() : std::string_view();
-    if (!e.phase && !e.name && !e.time && !e.args) return ignore("empty object");  // XLA ends its lists with one
+    if (!e.phase && !e.name && !e.time && !e.args)
+        return ignore("empty object");  // XLA ends its lists with an empty object
     if (phase.size() != 1) return ignore(e.phase ? "unknown phase" : "no phase");
     const char ph = phase[0];
     if (ph == 'M') {
@@ -200,11 +201,11 @@ void Table::add_span(const Event& e, bool complete) {
     push_span(track(e), text(e.name), category(e), start.rounded(), length, args(e));
     if (!complete) begins_.push_back({row, order_});
     if (e.cpu_duration && time(e.cpu_duration, duration) && duration.ns >= 0) spans.cpu.set(row, duration.rounded());
-    if (e.args) add_known(e, row);
+    if (e.args) add_kineto(e, row);
 }
 
-void Table::add_known(const Event& e, size_t row) {
-    const Known& k = e.known;
+void Table::add_kineto(const Event& e, size_t row) {
+    const KinetoArgs& k = e.kineto;
     if (k.correlation) spans.correlation.set(row, integer(k.correlation));
     if (k.stream) spans.stream.set(row, integer(k.stream));
     if (k.device) spans.device.set(row, integer(k.device));
@@ -226,7 +227,7 @@ void Table::add_instant(const Event& e) {
     instants.category.push(category(e));
     instants.time.push(when.rounded());
     instants.args.push(args(e));
-    const Known& k = e.known;
+    const KinetoArgs& k = e.kineto;
     if (!k.allocated && !k.bytes) return;
     memory.instant.push(int64_t(row));
     memory.address.push(integer(k.address));
@@ -237,7 +238,7 @@ void Table::add_instant(const Event& e) {
     memory.device.push(integer(k.memory_device));
 }
 
-// Each number among the arguments is a value; one series called "value" or nothing goes by the counter's own name.
+// Each number among the arguments is a value of a series. A series named "value" or "" has the counter's own name.
 void Table::add_counter(const Event& e) {
     FineTime when;
     if (!time(e.time, when)) return ignore(e.time ? "time out of range" : "no time");
@@ -301,7 +302,7 @@ void Table::finish() {
     spans.call_stack.finish(rows);
 }
 
-// By track and time; events of one time stay in the order of the file.
+// Pairs B with E on each track in the order of time; events of one time stay in the order of the file.
 void Table::pair_ends() {
     struct Item {
         int32_t track;
@@ -338,7 +339,7 @@ void Table::pair_ends() {
     ends_ = {};
 }
 
-// An end may bring arguments of its own: they follow the begin's.
+// An end may have arguments of its own: they follow those of the begin.
 void Table::merge_args(const std::vector<std::pair<size_t, size_t>>& patches) {
     std::vector<std::pair<size_t, size_t>> sorted = patches;
     std::sort(sorted.begin(), sorted.end());
@@ -367,8 +368,8 @@ void Table::merge_args(const std::vector<std::pair<size_t, size_t>>& patches) {
     spans.args = std::move(merged);
 }
 
-// Asynchronous spans of one id nest; those of different ids overlap as they like. So each outermost one takes a lane of
-// its process and category, the first that is free, and its inner ones follow it: on a lane everything nests.
+// Asynchronous spans of one id nest; spans of different ids overlap freely. So each outermost span gets the first free
+// lane of its process and category, and its inner spans are put on the same lane: all spans of a lane nest.
 void Table::pair_async() {
     std::vector<size_t> order(async_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -407,7 +408,7 @@ void Table::pair_async() {
             open.pop_back();
         }
     }
-    // Lanes, in the order of time. An outermost span that never ended keeps its lane.
+    // Lanes, in the order of time. An outermost span without an end keeps its lane.
     std::vector<size_t> roots;
     for (size_t i = 0; i < pairs.size(); ++i)
         if (pairs[i].root == i) roots.push_back(i);

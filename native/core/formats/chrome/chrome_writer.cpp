@@ -11,7 +11,7 @@
 namespace eventide::formats {
 namespace {
 
-constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
+constexpr size_t piece = 1 << 16;  // bytes that are written at once; small enough for the cache
 
 void number(Bytes& out, int64_t value) {
     char* const text = out.reserve_tail(24);
@@ -30,7 +30,7 @@ void microseconds(Bytes& out, int64_t ns, bool negative = false) {
     out.append(digits, rest % 10 ? 4 : rest % 100 ? 3 : 2);
 }
 
-// Texts as JSON strings, made at their first use.
+// Texts as JSON strings, quoted at their first use.
 class Quoted {
   public:
     explicit Quoted(const Texts& texts) : texts_(texts), made_(size_t(texts.count)) {}
@@ -87,7 +87,7 @@ class Writer {
         if (s.work[row] != null_int64) integer("work", s.work[row]);
         if (s.outcome[row] >= 0) member("outcome", outcomes_[s.outcome[row]]);
         stack(s.stack[row]);
-        // An annotation on a stream is no work: tools would count it.
+        // An annotation on a stream is not work: with a stream, tools would count it.
         const bool work = in_.categories[s.category[row]] != "gpu_user_annotation";
         const int64_t stream = work ? in_.stream[lane] : null_int64,
                       correlation = s.correlation[row] != null_int64 ? s.correlation[row] : s.work[row];
@@ -128,7 +128,7 @@ class Writer {
         close();
     }
 
-    // A tail stands at the start of its span. A head does too, or where the tail is, if the span has begun by then.
+    // A tail is at the start of its span. So is a head, or at the time of the tail if its span starts before that.
     void arrow(const FlowEnd& f, size_t lane) {
         begin_event();
         out_ += std::string_view(f.head ? "{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : "{\"ph\":\"s\",\"id\":");
@@ -167,7 +167,8 @@ class Writer {
         microseconds(out_, int64_t(uint64_t(when) - uint64_t(in_.base)), when < in_.base);
     }
 
-    // The program's own arguments, then ours as `eventide`, then what other tools look for and the program did not say.
+    // The program's arguments, then Eventide's columns as `eventide`, then those that other tools expect and the
+    // program did not give.
     template <class F>
     void arguments(int32_t name, std::string_view given, F add) {
         const std::string_view args = given.empty() ? given : members_of(name, given);
@@ -191,7 +192,7 @@ class Writer {
         out_ += '}';
     }
 
-    // What stands between the braces, or nothing where that cannot stand in the file as it is.
+    // The text between the braces; empty if it cannot be written unchanged.
     std::string_view members_of(int32_t name, std::string_view args) {
         const auto inside = [&] {
             const size_t begin = args.find('{') + 1;
@@ -209,7 +210,7 @@ class Writer {
         return inside();
     }
 
-    // As they are, but for strings that end in a backslash: see json::quote.
+    // Unchanged, except strings that end in a backslash: see json::quote.
     void append_members(std::string_view args) {
         if (args.find("\\\\\"") == args.npos) {
             out_ += args;
@@ -260,7 +261,7 @@ class Writer {
         if (stack < in_.places.count) member("called_from", braceless(places_[stack]));
     }
 
-    // Our reader finds the end of `eventide` by its brace, so there is no other inside.
+    // Our reader finds the end of `eventide` by its closing brace, so its content has no other braces.
     std::string braceless(std::string_view json) {
         std::string out;
         for (const char c : json)
@@ -291,7 +292,7 @@ class Writer {
     const Flows flows_;
     Sink& sink_;
     Quoted names_, categories_, outcomes_, places_, arrows_, own_words_, series_;
-    std::vector<json::ArgsShape> shapes_ = std::vector<json::ArgsShape>(256);  // by the event's name, or a few of them
+    std::vector<json::ArgsShape> shapes_ = std::vector<json::ArgsShape>(256);  // by the event's name modulo the size
     Bytes out_, own_, added_;
     std::string text_, quoted_;
     json::PaddedText padded_;

@@ -74,7 +74,7 @@ class Writer {
         if (begin == end && !has_instant()) return;
         start_sequence(lane);
         open_.clear();
-        // Writes what comes before `limit`: ends of spans up to that time, instants before it.
+        // Writes everything before `limit`: ends of spans up to that time, instants before it.
         const auto advance = [&](int64_t limit) {
             for (;;) {
                 const int64_t closes = open_.empty() ? forever : in_.spans.end(open_.back());
