@@ -1,7 +1,8 @@
 // Threads of the core. They block all signals (the main thread handles them), are never joined, and end by returning.
 //
 // A thread that takes the GIL while the interpreter shuts down is ended by pthread_exit, which unwinds its stack and
-// aborts the process at any noexcept or catch (...) frame. So the functions given to start_thread, and all functions
+// aborts the process at any noexcept or catch (...) frame. The bindings park it before it unwinds the core (or_park in
+// python.hpp), but a task's own Python code may still end the thread: so the functions given to start_thread, and all
 // they call while Python may run, have neither (std::thread would add one).
 #pragma once
 
@@ -13,7 +14,7 @@ void start_thread(void* (*function)(void*), void* argument);
 // The system shows at most 15 characters.
 void name_this_thread(const char* name) noexcept;
 
-// Never returns: an abandoned core thread waits here for the end of the process.
+// Never returns: a thread waits here for the end of the process, with all the locks that it holds.
 [[noreturn]] void park_thread();
 
 }  // namespace eventide

@@ -4,9 +4,15 @@ _span          span, instant, counter
 _recorder      Recorder; note, recover_trace and before_end
 _record_span   spans that are over, with arguments
 
+<<<<<<< HEAD
 Other packages add to a running recording with functions of ``eventide._native`` (in C++: those of
 ``native/core/recorder/things.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a
 JSON object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table `tracks`:
+=======
+Other packages add to the running recording with functions of ``eventide._native`` (and of ``native/core/things.hpp``
+in C++), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a JSON
+object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table `tracks`:
+>>>>>>> python
 
     record_span(track, name, category, start_ns, end_ns, args=None, stack=0, submit_ns=0, cpu_ns=0, work=0, ...)
     record_instant(track, name, category=None, args=None, stack=0, time_ns=0)
