@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import eventide as et
 from eventide import _native
@@ -18,9 +18,10 @@ from tests.skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks of pytest
 
-# No deadline: how long an example takes says more about the machine than about the code.
-settings.register_profile("light", deadline=None, max_examples=100)
-settings.register_profile("stress", deadline=None, max_examples=1000)
+# No deadline: how long an example takes, or its generation, says more about the machine than about the code.
+no_clock: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("light", max_examples=100, **no_clock)
+settings.register_profile("stress", max_examples=1000, **no_clock)
 settings.load_profile("light")
 
 # Output has the width that it has in a pipe; the processes of pytest-xdist set one.

@@ -42,3 +42,21 @@ def test_exits_at_random_moments() -> None:
 @pytest.mark.timeout(600)
 def test_200_exits_at_random_moments() -> None:
     _leave(range(1000, 1200))
+
+
+def _leave_inside_a_device(seeds: range) -> None:
+    kinds = ("deferred", "immediate")
+    programs = [(seed, kinds[seed // 2 % 2]) for seed in seeds]
+    for child in run_many("exit_in_device", programs, EVENTIDE_EXIT_TIMEOUT="0.05"):
+        child.check(0)
+        _check_words(child, "end")
+
+
+def test_exits_with_threads_inside_a_device_of_python() -> None:
+    _leave_inside_a_device(range(16))
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+def test_300_exits_with_threads_inside_a_device_of_python() -> None:
+    _leave_inside_a_device(range(1000, 1300))

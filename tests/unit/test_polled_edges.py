@@ -121,6 +121,43 @@ def test_a_future_of_before_a_fork_does_not_ask_the_parents_device_in_the_child(
     assert (ended.returncode, ended.stdout) == (0, "0\n"), ended.stderr
 
 
+def test_work_of_before_a_fork_is_refused_in_the_child_and_runs_in_the_parent():
+    ended = run(
+        """
+        import os
+        import eventide as et
+        from examples.tiny_device import Tiny
+
+        kept = []
+
+        class Keeping(Tiny):
+            type = "keeping"
+
+            def submit(self, steps, work):
+                kept.append(work)
+                super().submit(steps, work)
+
+        et.Device.register(Keeping)
+        stream = et.Stream("keeping")
+        import threading
+        gate = threading.Event()
+        stream.submit(gate.wait)
+        future = stream.submit(int, "7")
+        child = os.fork()
+        if child == 0:
+            try:
+                kept[1].run()
+            except et.StreamError as error:
+                os._exit(0 if "before fork" in str(error) else 2)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        gate.set()
+        print(os.waitstatus_to_exitcode(status), future.result(10))
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "0 7\n"), ended.stderr
+
+
 def test_callbacks_of_polled_streams_hold_the_gil_after_a_subinterpreter_was_made():
     ended = run(
         """

@@ -3,7 +3,28 @@
 
 #include <nanobind/nanobind.h>
 
+#include <exception>
+
+#include "bindings/base/python.hpp"
+
 namespace eventide::python {
+
+// A verb that nanobind serves: what f gives or throws, unless an exception is set or was kept for the caller.
+template <class F>
+auto as_verb(F&& f) {
+    Verb verb;
+    decltype(f()) result{};
+    std::exception_ptr thrown;
+    try {
+        result = f();
+    } catch (const std::exception&) {
+        thrown = std::current_exception();
+    }
+    verb.end(nullptr);
+    if (PyErr_Occurred()) nanobind::raise_python_error();
+    if (thrown) std::rethrow_exception(thrown);
+    return result;
+}
 
 void bind_types(nanobind::module_& m);
 void bind_hooks(nanobind::module_& m);

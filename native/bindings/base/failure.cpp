@@ -26,8 +26,8 @@ struct LiveFailures {
     std::unordered_set<PyObject*> shown;      // of those: what the program may have added to
     std::unordered_set<PythonFailure*> gone;  // whose stream is gone, not reported
     bool exiting = false;
-    std::atomic<bool> any_shown{false};
-    int64_t wait_ns = first_wait_ns;  // until the notifier looks again; the GIL guards it
+    std::atomic<bool> any_shown{false};  // relaxed: the fences of notifier::request_sweep order it for the notifier
+    int64_t wait_ns = first_wait_ns;     // until the notifier looks again; the GIL guards it
 
     static constexpr int64_t first_wait_ns = 5'000'000;
     static constexpr int64_t last_wait_ns = 20'000'000'000;  // what the program keeps for longer is left to it
@@ -59,7 +59,7 @@ LiveFailures* live = new LiveFailures;  // leaked on purpose: workers may outliv
 
 std::string describe_exception(PyObject* exception) {
     std::string out = Py_TYPE(exception)->tp_name;
-    if (PyObject* text = PyObject_Str(exception)) {
+    if (PyObject* text = or_park([=] { return PyObject_Str(exception); })) {
         if (const char* s = PyUnicode_AsUTF8(text); s && *s) out += std::string(": ") + s;
         Py_DECREF(text);
     }

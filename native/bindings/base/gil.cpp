@@ -29,38 +29,46 @@ void name_python_thread(const char* name) {
     PyErr_Clear();
 }
 
+// Of a thread that has not got the GIL. When the interpreter is gone, so are the thread states, and PyGILState_Ensure
+// would read freed memory: so the question comes first, and or_park is for an end that begins meanwhile.
+template <class F>
+auto take(F&& f) {
+    if (!Py_IsInitialized()) park_thread();
+    return or_park(f);
+}
+
 class Gil final : public HostLock {
   public:
     void acquire() override {
         if (process::abandoned.load(std::memory_order_seq_cst)) park_thread();
-        if (kept_state) {
-            PyEval_RestoreThread(kept_state);
-        } else {
+        take([] {
+            if (kept_state) return PyEval_RestoreThread(kept_state);
             PyGILState_Ensure();
             kept_state = PyThreadState_Get();
             if (thread_context.name) name_python_thread(thread_context.name);
-        }
+        });
         drop_what_is_due();
     }
     void release() override { PyEval_SaveThread(); }
     void forget_thread() override {
         if (!kept_state || process::abandoned.load(std::memory_order_seq_cst)) return;
-        PyEval_RestoreThread(kept_state);
+        restore_thread(kept_state);
         drop_what_is_due();
         kept_state = nullptr;
-        PyGILState_Release(PyGILState_UNLOCKED);
+        or_park([] { PyGILState_Release(PyGILState_UNLOCKED); });
     }
     int enter() override {
-        const int how = state_with_gil() ? 0 : thread_context.core_thread ? 1 : 2 + int(PyGILState_Ensure());
-        if (how == 1) acquire();
-        return how;
+        if (state_with_gil()) return 0;
+        if (!thread_context.core_thread) return 2 + int(take([] { return PyGILState_Ensure(); }));
+        acquire();
+        return 1;
     }
     void leave(int how) override {
         if (how == 1) release();
-        if (how >= 2) PyGILState_Release(PyGILState_STATE(how - 2));
+        if (how >= 2) or_park([how] { PyGILState_Release(PyGILState_STATE(how - 2)); });
     }
     void* suspend() override { return state_with_gil() ? PyEval_SaveThread() : nullptr; }
-    void resume(void* held) override { PyEval_RestoreThread(static_cast<PyThreadState*>(held)); }
+    void resume(void* held) override { restore_thread(static_cast<PyThreadState*>(held)); }
     int64_t slice_ns() override { return switch_interval_ns.load(std::memory_order_relaxed); }
 };
 
@@ -71,6 +79,8 @@ struct Due {
     std::vector<PyObject*> objects;
     std::atomic<bool> any{false};
     std::atomic<Dropped*> nodes{nullptr};  // newest first; taken whole, so there is no ABA
+    // Relaxed: what was added may be missed by a thread that happens to look. The notifier looks later, ordered by the
+    // fences of notifier::request_sweep.
     bool empty() const { return !any.load(std::memory_order_relaxed) && !nodes.load(std::memory_order_relaxed); }
 };
 Due* due = new Due;
@@ -109,6 +119,10 @@ void give_gil(int how) {
     gil.leave(how);
 }
 
+void restore_thread(PyThreadState* state) {
+    take([state] { PyEval_RestoreThread(state); });
+}
+
 void send_to_main_thread() {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -116,11 +130,31 @@ void send_to_main_thread() {
     if (trace) PyException_SetTraceback(value, trace);
     Py_XDECREF(type);
     Py_XDECREF(trace);
-    if (value && Py_AddPendingCall(raise_in_main, value) != 0) {
-        PyErr_SetObject((PyObject*)Py_TYPE(value), value);
-        PyErr_WriteUnraisable(nullptr);
-        Py_DECREF(value);
-    }
+    if (value) send_to_main_thread(value);
+    Py_XDECREF(value);
+}
+
+void send_to_main_thread(PyObject* exception) {
+    if (Py_AddPendingCall(raise_in_main, Py_NewRef(exception)) == 0) return;
+    Py_DECREF(exception);
+    PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
+    or_park([] { PyErr_WriteUnraisable(nullptr); });
+}
+
+thread_local Verb* Verb::innermost = nullptr;
+
+void Verb::interrupt(PyObject* exception) {
+    if (!innermost) return send_to_main_thread(exception);
+    if (!innermost->exception_) innermost->exception_ = Py_NewRef(exception);
+}
+
+PyObject* Verb::end(PyObject* result) {
+    innermost = outer_;
+    if (!exception_) return result;
+    Py_XDECREF(result);
+    PyErr_SetObject((PyObject*)Py_TYPE(exception_), exception_);
+    Py_CLEAR(exception_);
+    return nullptr;
 }
 
 void note_main_thread(unsigned long ident) {
@@ -147,8 +181,11 @@ void drop_later(Dropped* node) {
 
 void drop_what_is_due() {
     if (due->empty()) return;
-    for (Dropped* node = due->nodes.exchange(nullptr, std::memory_order_acq_rel); node;)
-        std::exchange(node, node->next)->drop();
+    for (Dropped* node = due->nodes.exchange(nullptr, std::memory_order_acq_rel); node;) {
+        Dropped* next = node->next;
+        or_park([node] { node->drop(); });
+        node = next;
+    }
     if (!due->any.load(std::memory_order_relaxed)) return;
     std::vector<PyObject*> objects;
     {
@@ -156,7 +193,9 @@ void drop_what_is_due() {
         objects.swap(due->objects);
         due->any.store(false, std::memory_order_relaxed);
     }
-    for (PyObject* o : objects) Py_DECREF(o);
+    or_park([&objects] {
+        for (PyObject* o : objects) Py_DECREF(o);
+    });
 }
 
 void after_fork_in_child_python() {

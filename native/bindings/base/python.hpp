@@ -1,24 +1,41 @@
 // What all bindings share: errors, the GIL, blocking calls, things to drop later.
 //
-// Rule of this folder: on any stack that may run Python code or wait for the GIL there is no noexcept frame and no
-// catch (...), see core/thread.hpp. nanobind's own dispatch has one, so methods that block, call back or fire hooks
-// are plain C methods in hot_*.cpp; nanobind serves the rest.
+// Rule of this folder: what runs Python code or takes the GIL below frames of the core does it inside or_park. On the
+// stacks of the core's own threads, and of plain C methods, there is no noexcept frame and no catch (...) either, see
+// base/thread.hpp. nanobind's own dispatch has one, so methods that block, call back or fire hooks are plain C methods
+// in hot_*.cpp; nanobind serves the rest.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <cxxabi.h>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/process.hpp"
+#include "base/thread.hpp"
 
 namespace eventide::python {
+
+// Runs f, which runs Python code or takes the GIL, below frames of the core. CPython 3.11 to 3.13 end a thread that
+// asks for the GIL while the interpreter goes down with pthread_exit, which would unwind those frames: their
+// destructors would ask for the GIL once more, and some are noexcept. The thread stops here instead, with all that it
+// holds; since 3.14 CPython itself does the same.
+template <class F>
+auto or_park(F&& f) -> decltype(f()) {
+    try {
+        return f();
+    } catch (abi::__forced_unwind&) {
+        park_thread();
+    }
+}
 
 // ---- errors ------------------------------------------------------------------------------------------------------
 // Sets the Python exception that corresponds; always returns nullptr.
@@ -30,10 +47,31 @@ PyObject* error_class(ErrorKind kind);
 // A new reference to eventide.errors.<name>, likewise.
 PyObject* errors_attribute(const char* name);
 
+// A verb that Python called on this thread. What a device written in Python raises below it and is no Exception
+// (KeyboardInterrupt, SystemExit) is the caller's: the core ends what it began, with an error of the device, and then
+// the verb raises what came, whatever else it would have given.
+class Verb {
+  public:
+    Verb() noexcept : outer_(std::exchange(innermost, this)) {}
+    Verb(const Verb&) = delete;
+    Verb& operator=(const Verb&) = delete;
+    // Once, with the GIL: the result, or nullptr with the exception set.
+    PyObject* end(PyObject* result);
+    // Keeps the exception for the innermost verb of this thread, which raises the first one it gets. Without a verb (a
+    // thread of the core or of the device) the main thread raises it. With the GIL.
+    static void interrupt(PyObject* exception);
+    static bool interrupted() noexcept { return innermost && innermost->exception_; }
+
+  private:
+    static thread_local Verb* innermost;
+    Verb* const outer_;
+    PyObject* exception_ = nullptr;
+};
+
 // Runs f and turns what the core throws into a Python exception. Its handlers are typed: a thread that ends inside f is
 // unwound through them.
 template <class F>
-PyObject* guarded(F&& f) {
+PyObject* translated(F&& f) {
     try {
         return f();
     } catch (const Error& e) {
@@ -41,6 +79,13 @@ PyObject* guarded(F&& f) {
     } catch (const std::exception& e) {
         return raise(e);
     }
+}
+
+// The same for a whole verb.
+template <class F>
+PyObject* guarded(F&& f) {
+    Verb verb;
+    return verb.end(translated(f));
 }
 
 // The exception of failed work, kept until the last stream, marker and Future that carry it are gone. See failure.cpp.
@@ -89,10 +134,12 @@ void report_unknown_accesses(PyObject* work);
 // ---- the GIL -----------------------------------------------------------------------------------------------------
 void install_host_lock();
 void read_switch_interval();
-// Takes the GIL on any thread, also one of the core's that has not got it. Not a guard object on purpose: a callback
-// may end the thread, and an unwound guard would give back a GIL that it no longer has.
+// Takes the GIL on any thread, also one of the core's that has not got it; not once the interpreter goes down: then the
+// thread is parked.
 int take_gil();
 void give_gil(int how);
+// Takes the GIL back after PyEval_SaveThread, likewise.
+void restore_thread(PyThreadState* state);
 // The state of this thread if it holds the GIL, else nullptr. PyGILState_Check answers 1 for every thread once there
 // was a subinterpreter.
 inline PyThreadState* state_with_gil() noexcept {
@@ -103,8 +150,9 @@ inline PyThreadState* state_with_gil() noexcept {
 #endif
     return holder && holder == PyGILState_GetThisThreadState() ? holder : nullptr;
 }
-// Raises the current exception of this thread in the main thread instead.
+// Raises the current exception of this thread, or the given one, in the main thread instead.
 void send_to_main_thread();
+void send_to_main_thread(PyObject* exception);
 bool on_main_thread();
 void note_main_thread(unsigned long ident);
 
@@ -135,7 +183,8 @@ PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeo
 
 enum class Waited { done, timeout, interrupted };
 
-// Sleeps in step(ns) without the GIL until it says true, the deadline is over, or a signal handler raises.
+// Sleeps in step(ns) without the GIL until it says true, the deadline is over, or a signal handler or the device
+// raises.
 template <class Step>
 Waited wait_without_gil(int64_t deadline, Step&& step) {
     const bool main = on_main_thread();
@@ -147,9 +196,11 @@ Waited wait_without_gil(int64_t deadline, Step&& step) {
         }
         PyThreadState* state = PyEval_SaveThread();
         const bool done = step(ns);
-        PyEval_RestoreThread(state);
+        restore_thread(state);
         drop_what_is_due();
-        if (main && Py_MakePendingCalls() < 0) return Waited::interrupted;  // first: it may be of a hook in this step
+        // First: it may be of a hook in this step.
+        if (main && or_park([] { return Py_MakePendingCalls(); }) < 0) return Waited::interrupted;
+        if (Verb::interrupted()) return Waited::interrupted;
         if (done) return Waited::done;
         if (deadline != no_deadline && now_ns() >= deadline) return Waited::timeout;
     }

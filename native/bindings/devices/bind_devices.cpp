@@ -32,15 +32,17 @@ void bind_devices(nb::module_& m) {
     m.def(
         "device_types",
         [] {
-            nb::list out;
-            for (Device* d : devices::all()) out.append(nb::make_tuple(nb::str(d->type().c_str()), d->count()));
-            return out;
+            return as_verb([] {
+                nb::list out;
+                for (Device* d : devices::all()) out.append(nb::make_tuple(nb::str(d->type().c_str()), d->count()));
+                return out;
+            });
         },
         "(type, count) of every registered device type.");
     m.def(
         "device_capabilities",
         [](const std::string& type, int index) {
-            const Capabilities c = device_of(type).capabilities(index);
+            const Capabilities c = as_verb([&] { return device_of(type).capabilities(index); });
             nb::dict out;
             out["deferred"] = c.deferred;
             out["timing"] = c.timing;
@@ -67,10 +69,16 @@ void bind_devices(nb::module_& m) {
         "Makes a device type unknown again; it must have no streams.");
     m.def(
         "device_register",
-        [](const std::string& type, nb::object backend) { register_python_device(type, backend.ptr()); },
+        [](const std::string& type, nb::object backend) {
+            as_verb([&] {
+                register_python_device(type, backend.ptr());
+                return true;
+            });
+        },
         nb::arg("device_type"), nb::arg("backend"), "Registers a DeviceBackend for the life of the process.");
     m.def(
-        "device_description", [](const std::string& type, int index) { return device_of(type).description(index); },
+        "device_description",
+        [](const std::string& type, int index) { return as_verb([&] { return device_of(type).description(index); }); },
         nb::arg("device_type"), nb::arg("index"));
 }
 

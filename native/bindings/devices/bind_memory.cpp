@@ -79,8 +79,8 @@ void bind_memory(nb::module_& m) {
             [](PyBuffer* self, const char* type, int index, Py_ssize_t bytes) {
                 Device* d = devices::find(type);
                 if (!d) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
-                new (self) PyBuffer{Memory::allocate({d->number, int16_t(index)}, size_t(bytes))};
-                if (PyErr_Occurred()) nb::raise_python_error();
+                new (self)
+                    PyBuffer{as_verb([&] { return Memory::allocate({d->number, int16_t(index)}, size_t(bytes)); })};
             },
             nb::arg("device_type"), nb::arg("index"), nb::arg("nbytes"))
         .def_prop_ro(
@@ -99,8 +99,10 @@ void bind_memory(nb::module_& m) {
                                  "cannot free a Buffer while %zd memoryviews or arrays over it exist", b.exports);
                     nb::raise_python_error();
                 }
-                b.memory->free();
-                if (PyErr_Occurred()) nb::raise_python_error();
+                as_verb([&b] {
+                    b.memory->free();
+                    return true;
+                });
             },
             "Gives the memory back, once the streams given to record_stream have passed this point. Twice is fine.")
         .def(

@@ -1,5 +1,6 @@
 #include "bindings/devices/python_device.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/clock.hpp"
@@ -15,9 +16,8 @@ class PythonDevice final : public Device {
   public:
     PythonDevice(std::string type, PyObject* backend) : type_(std::move(type)), backend_(Py_NewRef(backend)) {
         auto get = [&](const char* name) {
-            PyObject* method = PyObject_GetAttrString(backend, name);
-            if (!method)
-                throw Error(ErrorKind::device, "device '" + type_ + "' has no method " + name + ": " + take_error());
+            Method method{name, PyObject_GetAttrString(backend, name), &type_};
+            if (!method.function) method.fail();
             return method;
         };
         m_ = {get("open_stream"),
@@ -49,119 +49,121 @@ class PythonDevice final : public Device {
               false,
               false,
               false};
-        m_.flushes = overrides("flush");
-        m_.releases = overrides("release");
-        m_.allocates = overrides("allocate");
-        m_.joins = overrides("join");
-        m_.reads_clock = overrides("read_clock");
-        m_.tells_time = overrides("now");
-        m_.has_handles = overrides("native_handle");
+        m_.flushes = is_own(m_.flush);
+        m_.releases = is_own(m_.release);
+        m_.allocates = is_own(m_.allocate);
+        m_.joins = is_own(m_.join);
+        m_.reads_clock = is_own(m_.read_clock);
+        m_.tells_time = is_own(m_.now);
+        m_.has_handles = is_own(m_.native_handle);
     }
 
     std::string type() const override { return type_; }
 
+    // Asked for whenever a device is looked up, of any type: what goes wrong is reported, and there is none of this.
     int count() const override {
-        Call call;
-        PyObject* r = call(m_.count, {});
-        const long n = r ? PyLong_AsLong(r) : 0;
-        Py_XDECREF(r);
-        PyErr_Clear();
-        call.end();
-        return int(n);
+        const Turn turn;
+        try {
+            return int(counted());
+        } catch (const Error& e) {
+            m_.count.report(e);
+            return 0;
+        }
     }
 
     Capabilities capabilities(int index) const override;
 
     std::string description(int index) const override {
-        Call call;
-        PyObject* i = PyLong_FromLong(index);
-        PyObject* r = call(m_.name, {i});
-        const char* s = r ? PyUnicode_AsUTF8(r) : nullptr;
-        std::string out = s ? s : type_;
+        const Turn turn;
+        const Owned i(PyLong_FromLong(index));
+        const Owned r(m_.name({i}));
+        const char* s = PyUnicode_Check(r) ? PyUnicode_AsUTF8(r) : nullptr;
+        if (s) return s;
         PyErr_Clear();
-        Py_XDECREF(r);
-        Py_XDECREF(i);
-        call.end();
-        return out;
+        m_.name.refuse(r, "return a str");
     }
 
     std::unique_ptr<DeviceStream> open_stream(Stream& stream) override {
-        Call call;
-        PyObject* index = PyLong_FromLong(stream.options.index);
-        PyObject* priority = PyLong_FromLong(stream.options.priority);
+        const Turn turn;
+        const Owned index(PyLong_FromLong(stream.options.index));
+        const Owned priority(PyLong_FromLong(stream.options.priority));
         auto* existing = (PyObject*)stream.options.existing;
-        PyObject* handle =
-            existing ? call(m_.adopt_stream, {index, existing}) : call(m_.open_stream, {index, priority});
-        std::string error = handle ? "" : take_error();
-        Py_XDECREF(index);
-        Py_XDECREF(priority);
-        call.end();
-        const char* method = existing ? "adopt_stream" : "open_stream";
-        if (!handle)
-            throw Error(ErrorKind::device, std::string(method) + "() of device '" + type_ + "' raised " + error);
-        return make_python_stream(stream, m_, type_, handle);
+        return make_python_stream(stream, m_,
+                                  existing ? m_.adopt_stream({index, existing}) : m_.open_stream({index, priority}));
     }
 
     void* allocate(int index, size_t bytes) override {
         if (!m_.allocates) return allocate_host(bytes);
-        Call call;
-        PyObject* i = PyLong_FromLong(index);
-        PyObject* n = PyLong_FromSize_t(bytes);
-        PyObject* r = call(m_.allocate, {i, n});
-        void* address = r ? PyLong_AsVoidPtr(r) : nullptr;
-        std::string error = PyErr_Occurred() ? take_error() : "";
-        Py_XDECREF(r);
-        Py_XDECREF(i);
-        Py_XDECREF(n);
-        call.end();
-        if (!error.empty()) throw Error(ErrorKind::device, "allocate() of device '" + type_ + "' raised " + error);
+        const Turn turn;
+        const Owned i(PyLong_FromLong(index));
+        const Owned n(PyLong_FromSize_t(bytes));
+        const Owned r(m_.allocate({i, n}));
+        void* address = PyLong_Check(r) ? PyLong_AsVoidPtr(r) : nullptr;
+        if (!address && (!PyLong_Check(r) || PyErr_Occurred())) {
+            PyErr_Clear();
+            m_.allocate.refuse(r, "return the address as an int");
+        }
         return address;
     }
 
     void free(int index, void* memory, size_t bytes) override {
         if (!m_.allocates) return std::free(memory);
-        Call call;
-        PyObject* r = PyObject_CallFunction(m_.free, "iKn", index, (unsigned long long)memory, Py_ssize_t(bytes));
-        if (!r) PyErr_WriteUnraisable(m_.free);
-        Py_XDECREF(r);
-        call.end();
+        const Turn turn;
+        const Owned i(PyLong_FromLong(index));
+        const Owned address(PyLong_FromVoidPtr(memory));
+        const Owned n(PyLong_FromSize_t(bytes));
+        const Owned r(m_.free.or_report({i, address, n}));
     }
 
     bool read_clock(int index, ClockSample& s) override {
         if (!m_.reads_clock && !m_.tells_time) return false;
-        Call call;
-        PyObject* i = PyLong_FromLong(index);
+        const Turn turn;
+        const Owned i(PyLong_FromLong(index));
+        const Method& method = m_.reads_clock ? m_.read_clock : m_.now;
         s.before = now_ns();
-        PyObject* r = call(m_.reads_clock ? m_.read_clock : m_.now, {i});
+        const Owned r(method.or_report({i}));
         s.after = now_ns();
-        bool ok = r && r != Py_None;
-        long long before, device, after;
-        if (ok && !m_.reads_clock) {
-            s.device = PyLong_AsLongLong(r);
-        } else if (ok &&
-                   PyArg_ParseTuple(r, "LLL;read_clock() gives (before, device, after)", &before, &device, &after)) {
-            s = {before, device, after};
+        if (!r || r == Py_None) return false;
+        try {
+            if (m_.reads_clock)
+                s = sample_of(r);
+            else
+                s.device = method.integer(r, "return nanoseconds as an int");
+        } catch (const Error& e) {
+            method.report(e);
+            return false;
         }
-        if (PyErr_Occurred()) {
-            ok = false;
-            PyErr_WriteUnraisable(m_.reads_clock ? m_.read_clock : m_.now);
-        }
-        Py_XDECREF(r);
-        Py_XDECREF(i);
-        call.end();
-        return ok;
+        return true;
+    }
+
+    // One that cannot say what it can do is refused when it is registered.
+    void check() const {
+        (void)capabilities(0);
+        const Turn turn;
+        (void)counted();
     }
 
   private:
-    // Whether the backend's class has its own, not the one of DeviceBackend that only stands in.
-    bool overrides(const char* name) const {
-        PyObject* own = PyObject_GetAttrString((PyObject*)Py_TYPE(backend_), name);
-        PyObject* inherited = own ? PyObject_GetAttrString(own, "__eventide_default__") : nullptr;
+    int64_t counted() const {
+        const Owned r(m_.count({}));
+        const int64_t n = m_.count.integer(r, "return how many there are, at least 0");
+        if (n < 0 || n > INT16_MAX) m_.count.refuse(r, "return how many there are, at least 0");
+        return n;
+    }
+
+    ClockSample sample_of(PyObject* r) const {
+        constexpr const char* remedy = "return (before, device, after) in nanoseconds, or None";
+        if (!PyTuple_Check(r) || PyTuple_GET_SIZE(r) != 3) m_.read_clock.refuse(r, remedy);
+        auto part = [&](int n) { return m_.read_clock.integer(PyTuple_GET_ITEM(r, n), remedy); };
+        return {part(0), part(1), part(2)};
+    }
+
+    // Whether the method is the backend's own, not the one of DeviceBackend that does nothing.
+    static bool is_own(const Method& method) {
+        PyObject* mark = PyObject_GetAttrString(method.function, "__eventide_default__");
         PyErr_Clear();
-        Py_XDECREF(own);
-        const bool out = own && !inherited;
-        Py_XDECREF(inherited);
-        return out;
+        Py_XDECREF(mark);
+        return !mark;
     }
 
     const std::string type_;
@@ -170,15 +172,22 @@ class PythonDevice final : public Device {
 };
 
 Capabilities PythonDevice::capabilities(int index) const {
-    Call call;
-    PyObject* i = PyLong_FromLong(index);
-    PyObject* c = call(m_.capabilities, {i});
-    Py_XDECREF(i);
+    constexpr const char* remedy = "return an eventide.Capabilities";
+    const Turn turn;
+    const Owned i(PyLong_FromLong(index));
+    const Owned c(m_.capabilities({i}));
+    auto part = [&](const char* name) {
+        PyObject* value = or_park([&] { return PyObject_GetAttrString(c, name); });
+        if (value) return value;
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) m_.capabilities.fail();
+        PyErr_Clear();
+        m_.capabilities.refuse(c, remedy);
+    };
     auto flag = [&](const char* name) {
-        PyObject* value = c ? PyObject_GetAttrString(c, name) : nullptr;
-        const bool on = value && PyObject_IsTrue(value) == 1;
-        Py_XDECREF(value);
-        return on;
+        const Owned value(part(name));
+        const int on = or_park([&] { return PyObject_IsTrue(value); });
+        if (on < 0) m_.capabilities.fail();
+        return on == 1;
     };
     Capabilities out{flag("deferred"),
                      flag("timing"),
@@ -191,13 +200,13 @@ Capabilities PythonDevice::capabilities(int index) const {
                      flag("default_stream_blocks"),
                      flag("heals"),
                      ""};
-    PyObject* clock = c ? PyObject_GetAttrString(c, "clock") : nullptr;
-    if (const char* s = clock ? PyUnicode_AsUTF8(clock) : nullptr) out.clock = s;
-    std::string error = PyErr_Occurred() ? take_error() : "";
-    Py_XDECREF(clock);
-    Py_XDECREF(c);
-    call.end();
-    if (!error.empty()) throw Error(ErrorKind::device, "capabilities() of device '" + type_ + "' raised " + error);
+    const Owned clock(part("clock"));
+    const char* s = PyUnicode_Check(clock) ? PyUnicode_AsUTF8(clock) : nullptr;
+    if (!s) {
+        PyErr_Clear();
+        m_.capabilities.refuse(c, remedy);
+    }
+    out.clock = s;
     return out;
 }
 
@@ -205,7 +214,7 @@ Capabilities PythonDevice::capabilities(int index) const {
 
 void register_python_device(const std::string& type, PyObject* backend) {
     auto device = std::make_unique<PythonDevice>(type, backend);
-    (void)device->capabilities(0);  // one that cannot say what it can do is refused now
+    device->check();
     devices::add(std::move(device));
 }
 

@@ -1,6 +1,7 @@
 #include "bindings/devices/python_stream.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 
 #include "runtime/stream.hpp"
@@ -10,19 +11,32 @@ namespace {
 
 PyTypeObject* work_type = nullptr;
 
+enum class Taken : uint8_t { no, to_run, back };
+
 // What submit() of a backend gets. Dead once the core is through with the work.
 struct DeviceWork {
     PyObject_HEAD;
-    Work* work;
+    Work* work;  // until then; with the GIL
     Stream* stream;
-    bool ran;
+    std::atomic<Taken> taken;
+
+    // Whoever takes it first has it. The state before.
+    Taken take(Taken how) {
+        Taken before = Taken::no;
+        taken.compare_exchange_strong(before, how, std::memory_order_acq_rel);
+        return before;
+    }
 };
 
 PyObject* work_run(PyObject* self, PyObject*) {
     auto* w = (DeviceWork*)self;
-    if (!w->work || w->ran) return raise(ErrorKind::usage, "this work was run already; a device runs each work once");
-    w->ran = true;
-    w->stream->execute(*w->work);
+    if (w->work && !process::is_current(w->stream->generation))
+        return raise(Error(ErrorKind::stream, process::before_fork("this work")));
+    const Taken before = w->take(Taken::to_run);
+    if (before == Taken::to_run)
+        return raise(ErrorKind::usage, "this work was run already; a device runs each work once");
+    // Taken back because the device failed to make or to poll its marker: its Future has that error.
+    if (before == Taken::no) w->stream->execute(*w->work);
     Py_RETURN_NONE;
 }
 
@@ -65,57 +79,53 @@ PyType_Spec work_spec = {"eventide._native.DeviceWork", sizeof(DeviceWork), 0,
 
 class PythonStream final : public DeviceStream {
   public:
-    PythonStream(Stream& stream, const Methods& methods, const std::string& type, PyObject* handle)
-        : stream_(stream), m_(methods), type_(type), handle_(handle) {}
+    PythonStream(Stream& stream, const Methods& methods, PyObject* handle)
+        : stream_(stream), m_(methods), handle_(handle) {}
     ~PythonStream() override { drop_later(handle_); }
 
     void submit(Work& work) override {
-        Call call;
+        const Turn turn;
         auto* w = (DeviceWork*)work_type->tp_alloc(work_type, 0);
+        if (!w) m_.submit.fail();
         w->work = &work;
         w->stream = &stream_;
         work.device_data = w;
-        finish(call, "submit", call(m_.submit, {handle_, (PyObject*)w}));
+        const Owned r(m_.submit({handle_, (PyObject*)w}));
     }
 
     void mark(Marker& marker) override {
-        Call call;
-        PyObject* made = call(m_.make_marker, {handle_, marker.timing() ? Py_True : Py_False});
-        marker.handle = uint64_t(Py_XNewRef(made));
-        finish(call, "make_marker", made);
+        const Turn turn;
+        Owned made(m_.make_marker({handle_, marker.timing() ? Py_True : Py_False}));
+        if (made == Py_None) m_.make_marker.refuse(made, "return an object that poll() can be asked about");
+        marker.handle = uint64_t(made.give());
     }
 
     void wait(Marker& marker, uint64_t) override {
-        Call call;
-        if (marker.stream().device_id.type != stream_.device_id.type) return bridge(call, marker);
-        PyObject* r = call(m_.wait, {handle_, (PyObject*)marker.handle});
-        if (r == Py_NotImplemented) {  // two drivers under one name: they do not know each other's markers
-            Py_DECREF(r);
-            return bridge(call, marker);
-        }
-        finish(call, "wait", r);
+        const Turn turn;
+        if (marker.stream().device_id.type != stream_.device_id.type) return bridge(marker);
+        const Owned r(m_.wait({handle_, (PyObject*)marker.handle}));
+        if (r == Py_NotImplemented) bridge(marker);  // two drivers under one name do not know each other's markers
     }
 
     void flush() override {
         if (!m_.flushes) return;
-        Call call;
-        finish(call, "flush", call(m_.flush, {handle_}));
+        const Turn turn;
+        const Owned r(m_.flush({handle_}));
     }
 
     MarkerState poll(Marker& marker) override {
-        Call call;
-        PyObject* r = call(m_.poll, {(PyObject*)marker.handle});
-        const long state = r ? PyLong_AsLong(r) : -1;
-        if (interrupted()) {
-            call.end();
-            return MarkerState::pending;
+        constexpr const char* remedy = "return a MarkerState: PENDING, DONE or FAILED";
+        const Turn turn;
+        try {
+            const Owned r(m_.poll({(PyObject*)marker.handle}));
+            const int64_t state = m_.poll.integer(r, remedy);
+            if (state < 0 || state > 2) m_.poll.refuse(r, remedy);
+            if (MarkerState(state) == MarkerState::failed && !failure(marker))
+                m_.poll.refuse(r, "and error() returned None: return from error() what went wrong");
+            return MarkerState(state);
+        } catch (const Interrupted&) {
+            return MarkerState::pending;  // no failure of the marker, which can be asked about again
         }
-        const bool sane = state >= 0 && state <= 2 && !PyErr_Occurred();
-        std::string error = sane ? "" : r && !PyErr_Occurred() ? "gave no MarkerState" : "raised " + take_error();
-        Py_XDECREF(r);
-        call.end();
-        if (!sane) throw Error(ErrorKind::device, "poll() of device '" + type_ + "' " + error);
-        return MarkerState(state);
     }
 
     void join(Marker& marker, int64_t ns) override {
@@ -124,57 +134,53 @@ class PythonStream final : public DeviceStream {
             nanosleep(&pause, nullptr);
             return;
         }
-        Call call;
-        PyObject* seconds = PyFloat_FromDouble(double(ns) * 1e-9);
-        PyObject* r = call(m_.join, {(PyObject*)marker.handle, seconds});
-        Py_XDECREF(seconds);
-        if (interrupted()) return call.end();
-        finish(call, "join", r);
+        const Turn turn;
+        try {
+            const Owned seconds(PyFloat_FromDouble(double(ns) * 1e-9));
+            const Owned r(m_.join({(PyObject*)marker.handle, seconds}));
+        } catch (const Interrupted&) {  // as in poll
+        }
     }
 
     Ref<Failure> failure(Marker& marker) override {
-        Call call;
-        Ref<Failure> out;
-        PyObject* r = call(m_.error, {(PyObject*)marker.handle});
-        if (r && PyExceptionInstance_Check(r))
-            out = Ref<Failure>(new PythonFailure(r));
-        else if (!r)
-            out = Ref<Failure>(new Failure("error() of device '" + type_ + "' raised " + take_error()));
-        Py_XDECREF(r);
-        call.end();
-        return out;
+        const Turn turn;
+        const Owned r(m_.error({(PyObject*)marker.handle}));
+        if (r == Py_None) return {};
+        if (!PyExceptionInstance_Check(r)) m_.error.refuse(r, "return an exception or None");
+        return Ref<Failure>(new PythonFailure(r));
     }
 
-    int64_t completed_at(Marker& marker) override { return integer(m_.completed_at, (PyObject*)marker.handle); }
+    int64_t completed_at(Marker& marker) override {
+        const Turn turn;
+        const Owned r(m_.completed_at({(PyObject*)marker.handle}));
+        return m_.completed_at.integer(r, "return nanoseconds as an int");
+    }
 
     int64_t now() override {
-        Call call;
-        PyObject* index = PyLong_FromLong(stream_.device_id.index);
-        call.end();
-        const int64_t t = integer(m_.now, index);
-        drop_later(index);
-        return t;
+        const Turn turn;
+        const Owned index(PyLong_FromLong(stream_.device_id.index));
+        try {
+            const Owned r(m_.now({index}));
+            return m_.now.integer(r, "return nanoseconds as an int");
+        } catch (const Error& e) {  // the core goes on without the time
+            m_.now.report(e);
+            throw;
+        }
     }
 
     void forget(Marker& marker) override {
         auto* handle = (PyObject*)marker.handle;
         if (!handle) return;
         if (m_.releases) {
-            Call call;
-            Py_XDECREF(call(m_.release, {handle}));
-            if (PyErr_Occurred()) PyErr_WriteUnraisable(m_.release);
-            call.end();
+            const Turn turn;
+            const Owned r(m_.release.or_report({handle}));
         }
         drop_later(handle);
     }
 
     bool reclaim(Work& work) override {
-        Call call;
         auto* w = (DeviceWork*)work.device_data;
-        const bool back = w && !w->ran;
-        if (back) w->work = nullptr;
-        call.end();
-        return back;
+        return w && w->take(Taken::back) == Taken::no;
     }
 
     void forget(Work& work) override {
@@ -186,105 +192,61 @@ class PythonStream final : public DeviceStream {
 
     uint64_t native_handle() const override {
         if (!m_.has_handles) return 0;
-        Call call;
-        PyObject* r = call(m_.native_handle, {handle_});
-        const uint64_t value = r ? PyLong_AsUnsignedLongLong(r) : 0;
-        if (PyErr_Occurred()) PyErr_WriteUnraisable(m_.native_handle);
-        Py_XDECREF(r);
-        call.end();
-        return value;
+        const Turn turn;
+        const Owned r(m_.native_handle({handle_}));
+        const uint64_t value = PyLong_Check(r) ? PyLong_AsUnsignedLongLong(r) : 0;
+        if (PyLong_Check(r) && !PyErr_Occurred()) return value;
+        PyErr_Clear();
+        m_.native_handle.refuse(r, "return the handle as an int of 64 bits");
     }
     void* host_object() const override { return handle_; }
 
     void finish() override {
-        Call call;
-        Py_XDECREF(call(m_.close_stream, {handle_}));
-        if (PyErr_Occurred()) PyErr_WriteUnraisable(m_.close_stream);
-        call.end();
+        const Turn turn;
+        const Owned r(m_.close_stream.or_report({handle_}));
     }
 
   private:
-    // Ctrl-C came while the backend's code ran: that is not the marker's failure. It goes on to the main thread.
-    static bool interrupted() {
-        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) return false;
-        send_to_main_thread();
-        return true;
-    }
-
-    // Ends the call; what the backend raised becomes a DeviceError of the verb.
-    void finish(const Call& call, const char* method, PyObject* result) {
-        std::string error;
-        if (!result) error = take_error();
-        Py_XDECREF(result);
-        call.end();
-        if (!error.empty())
-            throw Error(ErrorKind::device, std::string(method) + "() of device '" + type_ + "' raised " + error);
-    }
-
     // A marker of another device type: the host holds this stream until it has ended.
-    void bridge(const Call& call, Marker& marker);
-
-    int64_t integer(PyObject* method, PyObject* argument) {
-        Call call;
-        PyObject* r = call(method, {argument});
-        const int64_t value = r ? PyLong_AsLongLong(r) : 0;
-        Py_XDECREF(r);
-        if (PyErr_Occurred()) PyErr_WriteUnraisable(method);
-        call.end();
-        return value;
-    }
+    void bridge(Marker& marker);
 
     Stream& stream_;
     const Methods& m_;
-    const std::string& type_;
     PyObject* const handle_;
 };
 
 class OpenTask final : public Task {
   public:
-    OpenTask(PyObject* open, PyObject* token) : open_(open), token_(token) {}
-    ~OpenTask() override { Py_DECREF(token_); }
+    OpenTask(const Method& open, Stream& stream, PyObject* token) : open_(open), stream_(&stream), token_(token) {}
+    ~OpenTask() override {
+        or_park([this] { Py_DECREF(token_); });
+    }
+    // The stream may be held for ever if this fails: that is its error.
     void run() override {
-        PyObject* r = PyObject_CallOneArg(open_, token_);
-        if (!r) PyErr_WriteUnraisable(open_);
-        Py_XDECREF(r);
+        try {
+            const Owned r(open_({token_}));
+        } catch (const Error& e) {
+            stream_->poison(Ref<Failure>(new Failure(e.what())));
+        }
     }
 
   private:
-    PyObject* const open_;
+    const Method& open_;
+    const Ref<Stream> stream_;
     PyObject* const token_;
 };
 
-void PythonStream::bridge(const Call& call, Marker& marker) {
-    PyObject* token = call(m_.gate, {handle_});
-    Task* task = token ? new OpenTask(m_.open, Py_NewRef(token)) : nullptr;
-    if (task && !marker.when_ended(task)) {
-        task->run();
-        delete task;
-    }
-    finish(call, "gate", token);
+void PythonStream::bridge(Marker& marker) {
+    auto* task = new OpenTask(m_.open, stream_, m_.gate({handle_}));
+    if (marker.when_ended(task)) return;
+    task->run();
+    delete task;
 }
 
 }  // namespace
 
-std::string take_error() {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    std::string text = value ? Py_TYPE(value)->tp_name : "an unknown error";
-    PyObject* said = value ? PyObject_Str(value) : nullptr;
-    if (const char* s = said ? PyUnicode_AsUTF8(said) : nullptr) text += std::string(": ") + s;
-    Py_XDECREF(said);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    PyErr_Clear();
-    return text;
-}
-
-std::unique_ptr<DeviceStream> make_python_stream(Stream& stream, const Methods& methods, const std::string& type,
-                                                 PyObject* handle) {
-    return std::make_unique<PythonStream>(stream, methods, type, handle);
+std::unique_ptr<DeviceStream> make_python_stream(Stream& stream, const Methods& methods, PyObject* handle) {
+    return std::make_unique<PythonStream>(stream, methods, handle);
 }
 
 PyTypeObject* make_device_work_type() {

@@ -98,7 +98,7 @@ class Bridge final : public hub::Listener {
     void heard(const HookRecord& record) override {
         if (in_callback) return;
         const int turn = take_gil();
-        walk(record.hook, &record, nullptr, 0);
+        or_park([&record] { walk(record.hook, &record, nullptr, 0); });
         // KeyboardInterrupt and SystemExit go to the main thread: from a worker, and from the end of work, which may be
         // found out inside any call, with more hooks and work to run before that returns.
         const bool elsewhere = thread_context.core_thread || record.hook == Hook::work_completion;

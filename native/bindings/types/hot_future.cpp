@@ -194,9 +194,11 @@ PyObject* m_running(PyObject* self, PyObject*) {
 }
 PyObject* m_done(PyObject* self, PyObject*) {
     auto* f = (Future*)self;
-    ask_device(f);
-    if (!future_learnt(f)) return nullptr;
-    return PyBool_FromLong(is_over(f));
+    return guarded([f]() -> PyObject* {
+        ask_device(f);
+        if (!future_learnt(f)) return nullptr;
+        return PyBool_FromLong(is_over(f));
+    });
 }
 
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
@@ -211,7 +213,11 @@ PyObject* call_at_once(PyObject* self, PyObject* callback) {
 
 PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     auto* f = (Future*)self;
-    ask_device(f);
+    guarded([f]() -> PyObject* {
+        ask_device(f);
+        return nullptr;
+    });
+    if (PyErr_Occurred()) return nullptr;
     if (!PyCallable_Check(callback))
         return raise(ErrorKind::type, "add_done_callback needs a callable, not %s", Py_TYPE(callback)->tp_name);
     if (is_over(f)) return call_at_once(self, callback);

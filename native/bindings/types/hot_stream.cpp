@@ -234,7 +234,8 @@ PyObject* g_closed(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyBool_FromLong(s.closed()); });
 }
 PyObject* g_native_handle(PyObject* self, void*) {
-    return property(self, [](Stream& s) { return PyLong_FromUnsignedLongLong(s.native_handle()); });
+    return property(self,
+                    [](Stream& s) { return guarded([&s] { return PyLong_FromUnsignedLongLong(s.native_handle()); }); });
 }
 PyObject* g_device_stream(PyObject* self, void*) {
     return property(self, [](Stream& s) {

@@ -39,7 +39,7 @@ bool wait_for_room(Stream& stream) {
 uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* told = nullptr) {
     for (;;) {
         uint64_t position = 0;
-        guarded([&]() -> PyObject* {
+        translated([&]() -> PyObject* {
             stream.check_usable();
             Ref<Marker> behind;
             position = stream.try_submit(*work, &behind, told);
@@ -107,14 +107,7 @@ class TellSubmission final : public Submitted {
 
     void now() override {
         told_ = true;
-        if (!hub::listening(Hook::work_submission)) return;
-        Submission s{name_of_callable(given_), {}, {}, false};
-        if (Py_TYPE(given_) == work_class) {
-            const MemoryAsOf submission(time_);
-            add_accesses(s, given_, args_, nargs_, kwnames_);
-        }
-        if (tell_submission(stream_, work_, time_, s)) return;
-        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+        if (hub::listening(Hook::work_submission)) or_park([this] { tell(); });
     }
     // False with what a listener raised.
     bool finish() {
@@ -124,6 +117,16 @@ class TellSubmission final : public Submitted {
     }
 
   private:
+    void tell() {
+        Submission s{name_of_callable(given_), {}, {}, false};
+        if (Py_TYPE(given_) == work_class) {
+            const MemoryAsOf submission(time_);
+            add_accesses(s, given_, args_, nargs_, kwnames_);
+        }
+        if (tell_submission(stream_, work_, time_, s)) return;
+        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+    }
+
     Stream& stream_;
     const uint64_t work_;
     const int64_t time_ = submission_time();
@@ -150,6 +153,7 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
     Future* future = make_future();
     if (!future) return nullptr;
+    Verb verb;
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
@@ -157,7 +161,7 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
     if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
-    return (PyObject*)future;
+    return verb.end((PyObject*)future);
 }
 
 }  // namespace
@@ -205,15 +209,12 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     }
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, *stream, 0, id);
+    Verb verb;
     TellSubmission told(*stream, id, given, args + 1, nargs - 1, kwnames);
     const uint64_t position = queue(*stream, work, future, stream->immediate() ? &told : nullptr);
-    if (!position) {
-        Py_DECREF((PyObject*)future);
-        return nullptr;
-    }
-    future->position = position;
-    if (!told.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
-    return (PyObject*)future;
+    if (position) future->position = position;
+    if (!position || !told.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
+    return verb.end((PyObject*)future);
 }
 
 // The address in a ctypes function pointer; nullptr if it is something else. No exception is set.

@@ -45,12 +45,14 @@ bool tell_end(Ticket* t, Outcome outcome) {
 
 PyObject* m_notify(PyObject* self, PyObject* callback) {
     auto* t = (Ticket*)self;
-    if (t->marker && t->marker->pending()) {
-        auto* task = new WakeTask(callback);
-        if (t->marker->when_ended(task)) Py_RETURN_TRUE;
-        delete task;
-    }
-    Py_RETURN_FALSE;
+    return guarded([=]() -> PyObject* {
+        if (t->marker && t->marker->pending()) {
+            auto* task = new WakeTask(callback);
+            if (t->marker->when_ended(task)) Py_RETURN_TRUE;
+            delete task;
+        }
+        Py_RETURN_FALSE;
+    });
 }
 
 // Raises the failure: of a stream the error itself, of an event a StreamError caused by it.

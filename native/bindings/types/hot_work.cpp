@@ -1,7 +1,5 @@
 #include "bindings/types/hot_work.hpp"
 
-#include <cxxabi.h>
-
 #include <cstring>
 #include <utility>
 
@@ -41,8 +39,10 @@ double PythonWork::duration() const {
 }
 
 Ref<Failure> PythonWork::run() {
-    PyObject* r =
-        PyObject_Vectorcall(function_, arguments_ + 1, size_t(positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames_);
+    PyObject* r = or_park([this] {
+        return PyObject_Vectorcall(function_, arguments_ + 1, size_t(positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                   kwnames_);
+    });
     if (r) {
         future_set_result(future_, r);
         return {};
@@ -64,15 +64,13 @@ void PythonWork::publish() {
 }
 
 void PythonWork::dispose() {
-    PyObject* function = function_;
-    PyObject* kwnames = kwnames_;
-    Future* future = future_;
-    PyObject* keep = keep_;
-    Py_DECREF(function);
-    Py_DECREF(keep);
-    for (Py_ssize_t i = 0; i < total_; ++i) Py_DECREF(arguments_[i + 1]);
-    Py_XDECREF(kwnames);
-    Py_XDECREF((PyObject*)future);
+    or_park([this] {
+        Py_DECREF(function_);
+        Py_DECREF(keep_);
+        for (Py_ssize_t i = 0; i < total_; ++i) Py_DECREF(arguments_[i + 1]);
+        Py_XDECREF(kwnames_);
+        Py_XDECREF((PyObject*)future_);
+    });
     this->~PythonWork();
     PyMem_Free(this);
 }
@@ -85,7 +83,7 @@ Ref<Failure> NativeWork::run() {
     } catch (const std::exception& e) {
         message = e.what();
     } catch (abi::__forced_unwind&) {
-        throw;  // the thread ends here: the function called into Python while the interpreter went down
+        park_thread();  // the function called into Python while the interpreter went down: see or_park
     } catch (...) {
         message = "an exception that is not a std::exception";
     }
@@ -102,8 +100,10 @@ void NativeWork::drop() {
     Future* future = future_;
     PyObject* keep = keep_;
     delete this;
-    Py_XDECREF((PyObject*)future);
-    Py_XDECREF(keep);
+    or_park([=] {
+        Py_XDECREF((PyObject*)future);
+        Py_XDECREF(keep);
+    });
 }
 
 void CopyWork::act() {

@@ -59,9 +59,10 @@ class DeviceStream {
     virtual Ref<Failure> failure(Marker&) { return {}; }  // of a failed marker
     virtual int64_t completed_at(Marker&) { return 0; }   // of a marker that has ended
     virtual int64_t now() { return 0; }                   // on the device's clock
-    virtual bool reclaim(Work&) { return true; }          // takes work back; false: its run has begun
-    virtual void forget(Marker&) {}                       // the core has no more use for it
-    virtual void forget(Work&) {}                         // likewise; its run is over or it was reclaimed
+    // Takes work back; false: its run has begun. Called with the stream's lock: it calls nothing.
+    virtual bool reclaim(Work&) { return true; }
+    virtual void forget(Marker&) {}  // the core has no more use for it
+    virtual void forget(Work&) {}    // likewise; its run is over or it was reclaimed
 
     // No more calls will come. What is queued still runs; afterwards the device drops its reference to the stream.
     virtual void finish() = 0;

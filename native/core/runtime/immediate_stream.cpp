@@ -36,9 +36,7 @@ bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& fate) 
     std::lock_guard order(order_);
     {
         std::lock_guard lock(m_);
-        check_open();
-        if (full()) return false;
-        queued_.fetch_add(1, std::memory_order_relaxed);
+        if (!admit_locked(work)) return false;  // from here on the caller withdraws what fails
         ++entered_;
         fate = fate_;
         // Times are for listeners; a marker more is a good part of a small work's cost.
@@ -46,7 +44,6 @@ bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& fate) 
             start = take_marker_locked(0, true);
             start->starts = &work;
         }
-        work.position = next_position_locked();  // from here on the caller withdraws what fails
     }
     if (!start) return true;
     mark(*start);
@@ -151,11 +148,6 @@ void ImmediateStream::publish_locked(Marker& marker) {
 void ImmediateStream::publish_wait_locked(Marker& marker) {
     PolledStream::publish_wait_locked(marker);
     if (!fate_) fate_ = known_failure(marker);
-}
-
-bool ImmediateStream::take_back(Work& work) {
-    locks::DeviceCall call;
-    return device_stream_->reclaim(work);
 }
 
 void ImmediateStream::judge_locked(Marker& marker, Passed& passed, Ref<Failure>& failure) {

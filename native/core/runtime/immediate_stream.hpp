@@ -27,7 +27,6 @@ class ImmediateStream final : public PolledStream {
     bool known_idle_locked(bool patient) const override;
     void publish_locked(Marker& marker) override;
     void publish_wait_locked(Marker& marker) override;
-    bool take_back(Work& work) override;
     void judge_locked(Marker& marker, Passed& passed, Ref<Failure>& failure) override;
     Outcome finished_outcome(Passed& passed) override;
     Ref<Failure> heal_locked() override;

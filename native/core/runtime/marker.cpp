@@ -117,7 +117,6 @@ Marker* MarkerList::take(Stream& stream, uint64_t event, bool timing, bool polle
     m->event_ = event;
     m->time_ns_ = 0;
     m->syncs = 0;
-    m->claimed = false;
     m->timing_ = timing;
     m->polled_ = polled;
     m->handle = 0;

@@ -70,7 +70,6 @@ class Marker {
     Work* starts = nullptr;     // of an immediate device: the work in front of which it stands
     Ref<Failure> doom;          // of an immediate device: an error before it that was known when it was made
     uint32_t syncs = 0;         // how many stream.synchronize calls wait on this marker
-    bool claimed = false;       // of a polled device: a thread takes its work back; the stream's lock
     Ref<Failure> inherited;     // error of the synchronize that healed the stream while this one was queued
 
   private:

@@ -48,14 +48,19 @@ void run_list(State& s, Task* t, HostRun& run) {
         task->run();
         delete task;
         s.done.fetch_add(1, std::memory_order_release);
+        // Against drain(), which counts itself in and then reads `finished`, all seq_cst: one of the two sees the
+        // other.
         s.finished.fetch_add(1, std::memory_order_seq_cst);
         if (s.drainers.load(std::memory_order_seq_cst)) futex::wake_all(s.finished);
-        run.breathe(now_ns());
+        run.leave_after_slice(now_ns());
     }
 }
 
 void sweep_once(State& s, HostRun& run) {
-    s.sweep_at.store(INT64_MAX, std::memory_order_seq_cst);
+    s.sweep_at.store(INT64_MAX, std::memory_order_relaxed);
+    // With the fence of request_sweep: either that sees this store, and asks for another sweep, or needed() sees what
+    // its caller left to clean up. Without both, a weakly ordered CPU may do neither, and the request is lost.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!sweeper.needed()) return;
     run.enter(now_ns());
     sweeper.sweep();
@@ -77,6 +82,9 @@ void* loop(void* argument) {
         }
         run.leave();
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
+        // Against wake(), which changes sweep_at or the list, counts up `posted` and then reads `sleeping`, all
+        // seq_cst: if it reads false, its count came before this store, and futex::wait sees another number than
+        // `seen`. `seen` was read before the list was taken.
         s.sleeping.store(true, std::memory_order_seq_cst);
         const int64_t sweep_at = s.sweep_at.load(std::memory_order_seq_cst);
         const int64_t left = sweep_at == INT64_MAX ? hour_ns : sweep_at - now_ns();
@@ -129,6 +137,7 @@ void set_sweeper(Sweeper given) {
 void request_sweep(int64_t after_ns) {
     State& s = *state;
     const int64_t at = now_ns() + after_ns;
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // after what needed() reads, before sweep_at: see sweep_once
     int64_t before = s.sweep_at.load(std::memory_order_relaxed);
     do {
         if (before <= at) return;

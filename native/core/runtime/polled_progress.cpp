@@ -77,43 +77,34 @@ void PolledStream::advance(uint64_t position) {
 // without a lock: two threads may ask the same, and the answer that comes first counts.
 bool PolledStream::decide_next(uint64_t position) {
     Ref<Marker> marker;
-    Work* not_run = nullptr;
+    uint64_t lost = 0;  // the id of work that the device is past and has not run
     {
         std::lock_guard lock(m_);
         if (outstanding_.empty() || outstanding_.front()->position() > position) return false;
         marker = outstanding_.front();
-        if (marker->claimed) return false;  // that thread goes on
-        Work* work = marker->work;
-        if (work && work->outcome.load(std::memory_order_acquire) == Outcome::none) not_run = work;
-        marker->claimed = not_run != nullptr;
+        if (Work* work = marker->work) {
+            const bool over = work->outcome.load(std::memory_order_acquire) != Outcome::none;
+            if (!over && !take_back_locked(*work)) return false;  // it runs: whatever the device says, that is not over
+            if (work->lost) lost = work->id;
+        }
     }
-    if (not_run && !claim(*marker, *not_run)) return false;
     Answer answer = ask(*marker);
-    if (not_run && !answer.failure && not_run->outcome.load(std::memory_order_relaxed) == Outcome::ok)
-        answer.failure = Ref<Failure>(new Failure("device '" + device.type() + "' passed work " +
-                                                  std::to_string(not_run->id) + " without running it"));
+    if (lost && !answer.failure)
+        answer.failure = Ref<Failure>(
+            new Failure("device '" + device.type() + "' passed work " + std::to_string(lost) + " without running it"));
     Markers dropped;
     std::lock_guard lock(m_);
     if (!outstanding_.empty() && outstanding_.front() == marker) dropped = decide_locked(*marker, std::move(answer));
     return true;
 }
 
-// The device is past work that it has not run, or runs it just now: then, whatever it says, that is not over. The
-// marker is claimed, so no other thread ends the work.
-bool PolledStream::claim(Marker& marker, Work& work) {
-    if (!take_back(work)) {
-        std::lock_guard lock(m_);
-        marker.claimed = false;
-        return false;
-    }
-    work.outcome.store(work.begin() ? Outcome::ok : Outcome::cancelled, std::memory_order_release);
-    return true;
-}
-
-bool PolledStream::take_back(Work& work) {
-    locks::DeviceCall call;
+// The device is past work that it has not run. In one step, so that each thread that asks sees the work run or lost,
+// and can give its marker the outcome: a stream that waits for it needs that now.
+bool PolledStream::take_back_locked(Work& work) {
     if (!device_stream_->reclaim(work)) return false;
-    start_work();
+    if (!immediate()) start_work();
+    work.lost = work.begin();
+    work.outcome.store(work.lost ? Outcome::ok : Outcome::cancelled, std::memory_order_release);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/process.hpp"
 
 namespace eventide {
 namespace {
@@ -33,10 +34,8 @@ uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*) {
         std::lock_guard order(order_);
         {
             std::lock_guard lock(m_);
-            check_open();
-            if (full()) return 0;
-            queued_.fetch_add(1, std::memory_order_relaxed);
-            work.position = p = next_position_locked();
+            if (!admit_locked(work)) return 0;
+            p = work.position;
             marker = take_marker_locked(0, true);
             marker->work = &work;
         }
@@ -49,8 +48,8 @@ uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*) {
             queued_.fetch_sub(1, std::memory_order_relaxed);
             throw;
         }
-        mark_or_break(
-            *marker);  // the device has the work and may run it; without a marker the Future fails all the same
+        // The device has the work and may run it; without a marker the Future fails all the same.
+        mark_or_break(*marker);
         std::lock_guard lock(m_);
         publish_locked(*marker);
     }
@@ -205,6 +204,8 @@ void PolledStream::ask_sometimes() {
 }
 
 void PolledStream::close() noexcept {
+    // At exit a thread that was inside the device may be parked with order_, and nothing is drained any more.
+    if (process::abandoned.load(std::memory_order_seq_cst)) return;
     {
         std::lock_guard lock(m_);
         refuse();

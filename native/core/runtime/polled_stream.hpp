@@ -1,9 +1,8 @@
 // A stream of a device that is asked. The core makes a marker behind each work; when the device is past a marker, what
 // ends with it is published in two steps:
 //
-//   decide     each marker gets its outcome, in order, under m_ and without waiting: work that is about to run knows
-//   the
-//              state of its stream, whatever hooks do meanwhile
+//   decide     each marker gets its outcome, in order, under m_ and without waiting: work that is about to run finds
+//              the state of its stream, whatever hooks do meanwhile
 //   announce   hooks, Future, end of the marker, in order: one thread at a time, with no lock held
 //
 //   member                          guarded by
@@ -67,8 +66,6 @@ class PolledStream : public Stream {
     // Gives a marker its place, once the device has made it: other threads ask the device about those that have one.
     virtual void publish_locked(Marker& marker);
     virtual void publish_wait_locked(Marker& marker);
-    // The device gives up work that it has not run; false: it runs.
-    virtual bool take_back(Work& work);
     // The waits before the marker are settled; `failure` is that of the marker.
     virtual void judge_locked(Marker&, Passed&, Ref<Failure>& failure) { (void)failure; }
     virtual Outcome finished_outcome(Passed& passed);
@@ -86,7 +83,7 @@ class PolledStream : public Stream {
     Ref<Marker> queue_end(std::unique_lock<HostMutex> order, bool sync, bool patient, Ref<Failure>* healed);
     void advance(uint64_t position);
     bool decide_next(uint64_t position);
-    bool claim(Marker& marker, Work& work);
+    bool take_back_locked(Work& work);  // false: it runs
     Answer ask(Marker& marker);
     // To be dropped without the lock: that may run code of the device.
     [[nodiscard]] Markers decide_locked(Marker& marker, Answer answer);

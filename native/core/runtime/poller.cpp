@@ -73,6 +73,8 @@ void watch(Ref<Marker> marker) {
         s.fresh.push_back(std::move(marker));
         if (!s.started) start_locked(s);
     }
+    // After the list: a loop that reads the new number takes the marker, one that read the old does not sleep on it.
+    // The wake-up is unconditional, so there is no second flag whose order could matter.
     s.turn.fetch_add(1, std::memory_order_release);
     futex::wake_all(s.turn);
 }

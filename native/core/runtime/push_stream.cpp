@@ -11,10 +11,8 @@ uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, Submitted*) {
     uint64_t p = 0;
     {
         std::lock_guard lock(m_);
-        check_open();
-        if (full()) return 0;
-        queued_.fetch_add(1, std::memory_order_relaxed);
-        work.position = p = next_position_locked();
+        if (!admit_locked(work)) return 0;
+        p = work.position;
         device_stream_->submit(work);
     }
     flush_device();

@@ -112,8 +112,11 @@ Outcome Stream::run_deferred(Work& work, int64_t& start, int64_t& end) {
             std::lock_guard lock(m_);
             first = poison_;
         }
-        work.skip(*first);
-        return Outcome::skipped;
+        // At exit the error is taken out of a stream that still works: drained().
+        if (first) {
+            work.skip(*first);
+            return Outcome::skipped;
+        }
     }
     Ref<Failure> failure = run_function(work, true, start, end);
     if (!failure) return Outcome::ok;
@@ -153,6 +156,7 @@ Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_
 
 void Stream::start_work() {
     running_.store(true, std::memory_order_relaxed);
+    // Against sleep_for_room, which counts itself in and then lets the kernel compare queued_: one sees the other.
     const uint32_t before = queued_.fetch_sub(1, std::memory_order_seq_cst);
     if (before == options.max_pending && room_waiters_.load(std::memory_order_seq_cst)) futex::wake_all(queued_);
 }

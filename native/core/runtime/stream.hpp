@@ -176,6 +176,14 @@ class Stream : public RefCounted {
         position_.store(p, std::memory_order_release);
         return p;
     }
+    // Gives the work a place in the queue; false: it is full.
+    bool admit_locked(Work& work) {
+        check_open();
+        if (full()) return false;
+        queued_.fetch_add(1, std::memory_order_relaxed);
+        work.position = next_position_locked();
+        return true;
+    }
     Ref<Marker> take_marker_locked(uint64_t event, bool timing, bool sync = false) {
         retain();
         Ref<Marker> marker(markers_.take(*this, event, timing, polled()));

@@ -45,6 +45,7 @@ class Work {
 
     // Of work on polled devices, between its run and the marker behind it.
     std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over
+    bool lost = false;                            // the device never ran it; the stream's lock
     int64_t start_ns = -1;                        // on the trace's clock; negative: unknown
     Ref<Failure> failure;                         // of an immediate device: what its run raised
     void* device_data = nullptr;                  // the device's, until DeviceStream::forget

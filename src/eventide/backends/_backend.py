@@ -64,7 +64,8 @@ class DeviceBackend:
     A stream is whatever ``open_stream`` returns, a marker whatever ``make_marker`` returns. The core calls from any
     thread, and for one stream in its order. ``submit``, ``make_marker``, ``wait`` and ``gate`` only queue; ``flush``,
     ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. An
-    exception of a method becomes a DeviceError of the call that led to it.
+    exception of a method becomes a DeviceError of the call that led to it; KeyboardInterrupt and SystemExit are raised
+    themselves.
 
     A device without the capability 'deferred' is immediate: ``submit`` runs the work at once, on the caller's thread
     and with the stream current, and the work enqueues on ``eventide.current_stream().native``.
@@ -100,7 +101,7 @@ class DeviceBackend:
         work.run()
 
     def make_marker(self, stream: Any, timing: bool) -> object:
-        """Queue a marker: done when everything before it in the stream has ended."""
+        """Queue a marker: done when everything before it in the stream has ended. Any object but None."""
         raise NotImplementedError(f"{type(self).__name__}.make_marker({stream}, {timing}) is missing")
 
     def wait(self, stream: Any, marker: Any) -> Any:
