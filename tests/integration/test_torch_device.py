@@ -68,7 +68,7 @@ class Foreign:
     ("thing", "kind", "words"),
     [
         (Foreign((0,)), TypeError, r"must give \(version, address\), not \(0,\)"),
-        (Foreign((7, 1)), et.DeviceError, "has version 7; only 0 is known"),
+        (Foreign((7, 1)), et.DeviceError, "has version 7; only 0 is supported"),
         (5, TypeError, "Stream.wrap takes a pyopencl.CommandQueue, a torch.Stream or something with __cuda_stream__"),
     ],
 )
