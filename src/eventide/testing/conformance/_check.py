@@ -1,4 +1,4 @@
-"""What a check is: a function whose name is a sentence, the number of its decision, and what it asks of a device."""
+"""What a check is: a function whose name is a sentence, the number of its decision, and the capabilities it needs."""
 
 from __future__ import annotations
 
