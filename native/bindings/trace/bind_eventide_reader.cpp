@@ -148,7 +148,7 @@ auto reading(const std::string& path, F f) {
 
 }  // namespace
 
-void bind_trace_reader(nb::module_& m) {
+void bind_eventide_reader(nb::module_& m) {
     nb::class_<recorder::RawTrace>(m, "RawTrace", "A trace file in memory: its frames are checked, and not decoded.")
         .def_prop_ro(
             "has_buffer", [](const recorder::RawTrace& raw_trace) { return !raw_trace.buffer.empty(); },

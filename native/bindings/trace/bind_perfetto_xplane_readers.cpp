@@ -150,7 +150,7 @@ nb::dict read_xplane(nb::bytes data) {
 
 }  // namespace
 
-void bind_trace_readers(nb::module_& m) {
+void bind_perfetto_xplane_readers(nb::module_& m) {
     nb::class_<Reader>(m, "PftraceReader", "Reads Perfetto's track events.")
         .def(nb::init<>())
         .def(
