@@ -259,16 +259,22 @@ class RegistryBase:
         """The name of the hook."""
 
 class Ticket:
-    """One wait for a marker that blocks nobody."""
+    """One wait for a marker that blocks no thread."""
 
     def notify(self, fn: Callable[[], object], /) -> bool:
-        """Calls fn() once it is over and returns True; False if it is over."""
+        """
+        Calls fn() when the marker completes and returns True; returns False if it is complete already.
+        """
 
     def result(self) -> None:
-        """Raises what went wrong. Only once it is over."""
+        """
+        Raises the error of the work, if any. Call it after the marker has completed.
+        """
 
     def abandon(self) -> None:
-        """Nobody waits any more; no error is lost by that."""
+        """
+        Ends the wait. An error that it would have raised is left to the stream.
+        """
 
 def adopt_methods(cls: type) -> None:
     """

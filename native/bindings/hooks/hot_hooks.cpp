@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/context.hpp"
+#include "bindings/base/exception.hpp"
 #include "bindings/hooks/hook_arguments.hpp"
 #include "runtime/device.hpp"
 
@@ -85,10 +86,8 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
     busy = false;
     for (int i = 0; i < made_count; ++i) Py_XDECREF(made[i]);  // numbers, texts and tuples of them: no code runs
     if (record) {
-        PyObject *kind, *value, *trace;
-        PyErr_Fetch(&kind, &value, &trace);
+        const KeptException kept;
         finish_hook_record(record);
-        PyErr_Restore(kind, value, trace);
     }
     let_go(s);
 }

@@ -18,8 +18,7 @@ namespace {
 // What Python calls this thread, without running any of its code.
 std::string python_thread_name() {
     if (!state_with_gil()) return "";
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const KeptException kept;
     PyObject* modules = PyImport_GetModuleDict();
     PyObject* threading = modules ? PyDict_GetItemString(modules, "threading") : nullptr;
     PyObject* active = threading ? PyDict_GetItemString(PyModule_GetDict(threading), "_active") : nullptr;
@@ -30,7 +29,7 @@ std::string python_thread_name() {
     std::string out = name && PyUnicode_Check(name) ? utf8(name) : "";
     if (out.empty() && on_main_thread()) out = "MainThread";
     Py_XDECREF(ident);
-    PyErr_Restore(type, value, trace);
+    PyErr_Clear();
     return out;
 }
 

@@ -5,7 +5,7 @@
 #include "base/context.hpp"
 #include "base/futex.hpp"
 #include "base/wake.hpp"
-#include "bindings/hooks/learnt.hpp"
+#include "bindings/hooks/synchronization.hpp"
 #include "bindings/types/future_state.hpp"
 #include "runtime/graph.hpp"
 #include "runtime/notifier.hpp"
@@ -24,8 +24,8 @@ void ask_device(Future* f) {
 }
 
 // Tells that this thread knows of the end. False if a listener raised.
-bool future_learnt(Future* f) {
-    return state_of(f) != finished || learnt(f->stream, 0, 0, f->work_id);
+bool observe_completion(Future* f) {
+    return state_of(f) != finished || host_observed_completion(f->stream, 0, 0, f->work_id);
 }
 
 class DeliverTask final : public Task {
@@ -33,7 +33,7 @@ class DeliverTask final : public Task {
     explicit DeliverTask(Future* f) : future_(f) {}
     ~DeliverTask() override { Py_DECREF(future_); }
     void run() override {
-        if (!future_learnt(future_)) send_to_main_thread();
+        if (!observe_completion(future_)) send_to_main_thread();
         PyObject* name = PyUnicode_InternFromString("_deliver");
         PyObject* r = PyObject_CallMethodNoArgs((PyObject*)future_, name);
         Py_DECREF(name);
@@ -125,11 +125,7 @@ PyObject* exception_of(Future* f) {
         made = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
     } else {
         raise_failure(*f->failure);
-        PyObject *type, *trace;
-        PyErr_Fetch(&type, &made, &trace);
-        PyErr_NormalizeException(&type, &made, &trace);
-        Py_XDECREF(type);
-        Py_XDECREF(trace);
+        made = take_exception();
     }
     PyObject* reference = made ? PyWeakref_NewRef(made, nullptr) : nullptr;
     if (!reference) {
@@ -156,7 +152,7 @@ PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
         return nullptr;
     if (!block(f, "Future.result()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
-    if (!future_learnt(f)) return nullptr;
+    if (!observe_completion(f)) return nullptr;
     if (!f->failure && !f->exception) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
     if (PyObject* e = exception_of(f)) {
         PyErr_SetObject((PyObject*)Py_TYPE(e), e);
@@ -171,7 +167,7 @@ PyObject* m_exception(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     if (!parse_arguments("Future.exception", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
     if (!block(f, "Future.exception()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
-    return future_learnt(f) ? g_exception(self, nullptr) : nullptr;
+    return observe_completion(f) ? g_exception(self, nullptr) : nullptr;
 }
 
 PyObject* m_cancel(PyObject* self, PyObject*) {
@@ -196,13 +192,13 @@ PyObject* m_done(PyObject* self, PyObject*) {
     auto* f = (Future*)self;
     return guarded([f]() -> PyObject* {
         ask_device(f);
-        if (!future_learnt(f)) return nullptr;
+        if (!observe_completion(f)) return nullptr;
         return PyBool_FromLong(is_over(f));
     });
 }
 
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
-    if (!future_learnt((Future*)self)) return nullptr;
+    if (!observe_completion((Future*)self)) return nullptr;
     ++thread_context.callback_depth;
     PyObject* r = PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/stacks.hpp"
+#include "bindings/base/exception.hpp"
 #include "bindings/types/span_arguments.hpp"
 #include "recorder/recorder.hpp"
 
@@ -122,13 +123,11 @@ PyObject* annotate(PyObject* name) {
 }
 
 void end_annotation(PyObject* annotation) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const KeptException kept;
     PyObject* left = PyObject_CallMethod(annotation, "__exit__", "OOO", Py_None, Py_None, Py_None);
     if (!left) PyErr_Clear();
     Py_XDECREF(left);
     Py_DECREF(annotation);
-    PyErr_Restore(type, value, trace);
 }
 
 // Leaving a generator early is no error.

@@ -1,7 +1,9 @@
 // Submitting: Python calls, native calls, copies.
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bindings/base/exception.hpp"
 #include "bindings/base/utf8.hpp"
 #include "bindings/hooks/host_access.hpp"
 #include "bindings/types/hot_stream.hpp"
@@ -84,7 +86,7 @@ int64_t submission_time() {
 }
 
 // False if a listener raised KeyboardInterrupt or SystemExit.
-bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+bool fire_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
     HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
     r.stream = stream.id;
     r.work = work;
@@ -112,7 +114,7 @@ class TellSubmission final : public Submitted {
     // False with what a listener raised.
     bool finish() {
         if (!told_) now();
-        if (kind_) PyErr_Restore(kind_, value_, trace_);
+        if (exception_) set_exception(std::exchange(exception_, nullptr));
         return !PyErr_Occurred();
     }
 
@@ -123,8 +125,8 @@ class TellSubmission final : public Submitted {
             const MemoryAsOf submission(time_);
             add_accesses(s, given_, args_, nargs_, kwnames_);
         }
-        if (tell_submission(stream_, work_, time_, s)) return;
-        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+        // The submission continues; then the caller gets the exception.
+        if (!fire_submission(stream_, work_, time_, s)) exception_ = take_exception();
     }
 
     Stream& stream_;
@@ -134,7 +136,7 @@ class TellSubmission final : public Submitted {
     PyObject* const* const args_;
     const Py_ssize_t nargs_;
     PyObject* const kwnames_;
-    PyObject *kind_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+    PyObject* exception_ = nullptr;  // what a listener raised
     bool told_ = false;
 };
 
@@ -147,7 +149,7 @@ bool was_interrupted(const Future* future) {
     return true;
 }
 
-// Queues native work for a new Future and tells the hook.
+// Queues native work for a new Future and fires the hook.
 template <class Make>
 PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Make make) {
     if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
@@ -160,7 +162,7 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     const int64_t time = submission_time();
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
-    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
+    if (!position || (hub::listening(Hook::work_submission) && !fire_submission(stream, id, time, s))) Py_CLEAR(future);
     return verb.end((PyObject*)future);
 }
 
