@@ -13,7 +13,7 @@ namespace {
 
 using Reader = trace::PftraceReader;
 
-// (offsets, bytes) of strings, as Arrow's large_string has them. Texts of other tools may be no UTF-8: Python looks.
+// (offsets, bytes) of strings, as Arrow's large_string has them. Texts of other tools may be no UTF-8: Python checks.
 nb::tuple texts_of(const trace::TextTable& texts) {
     std::vector<int64_t> offsets{0};
     std::vector<uint8_t> bytes;

@@ -263,12 +263,13 @@ PyMethodDef methods[] = {
     {"wait", FASTKW(m_wait),
      "wait($self, stream=None)\n--\n\nMakes later work of stream wait for what is recorded now. Does not block."},
     {"query", m_query, METH_NOARGS,
-     "query($self)\n--\n\nTrue if what was recorded last is over, or nothing was. Never blocks."},
+     "query($self)\n--\n\nTrue if the work before the last record is complete, or nothing was recorded. Never blocks."},
     {"synchronize", FASTKW(m_synchronize),
-     "synchronize($self, timeout=None)\n--\n\nBlocks until what was recorded last is over."},
+     "synchronize($self, timeout=None)\n--\n\nBlocks until the work before the last record is complete."},
     {"elapsed_time", m_elapsed_time, METH_O, "elapsed_time($self, end, /)\n--\n\nMilliseconds from this event to end."},
     {"notify", m_notify, METH_O,
-     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now is over; at once if it is."},
+     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now completes; at once if it is "
+     "complete."},
     {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -70,7 +70,7 @@ int stream_traverse(PyObject* self, visitproc visit, void* arg) {
     });
 }
 
-// Twice is fine: a subclass with a __del__ of its own gets here from stream_dealloc alone.
+// Idempotent: a subclass with a __del__ of its own gets here from stream_dealloc alone.
 void stream_finalize(PyObject* self) {
     Stream* core = stream_core(self);
     if (!core) return;
@@ -247,9 +247,6 @@ PyObject* g_device_type(PyObject* self, void*) {
 PyObject* g_device_index(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyLong_FromLong(s.device_id.index); });
 }
-PyObject* g_markers(PyObject* self, void*) {
-    return property(self, [](Stream& s) { return PyLong_FromUnsignedLongLong(s.markers_allocated()); });
-}
 
 #define FASTKW(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
 #define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
@@ -271,12 +268,14 @@ PyMethodDef methods[] = {
     {"record_event", FASTKW(m_record_event),
      "record_event($self, event=None)\n--\n\nRecords event, or a new one without timing, behind what is queued; "
      "returns it."},
-    {"query", m_query, METH_NOARGS, "query($self)\n--\n\nTrue if everything queued is over. Never blocks."},
+    {"query", m_query, METH_NOARGS, "query($self)\n--\n\nTrue if everything queued is complete. Never blocks."},
     {"synchronize", FASTKW(m_synchronize),
-     "synchronize($self, timeout=None)\n--\n\nBlocks until everything queued is over; raises its first error once."},
+     "synchronize($self, timeout=None)\n--\n\nBlocks until everything queued is complete; raises its first error "
+     "once."},
     {"close", FASTKW(m_close),
-     "close($self, timeout=None)\n--\n\nRefuses new work, waits for what is queued, raises an error nobody saw. Twice "
-     "is fine."},
+     "close($self, timeout=None)\n--\n\nRefuses new work, waits for what is queued, raises an error that was not "
+     "raised "
+     "before. Idempotent."},
     {"_adopt", m_adopt, METH_O, "_adopt($self, capsule, /)\n--\n\n"},
     {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
     {"__enter__", m_enter, METH_NOARGS, "__enter__($self)\n--\n\nMakes this the current stream of the thread."},
@@ -295,8 +294,7 @@ PyGetSetDef getset[] = {
     {"native_handle", g_native_handle, nullptr, "The driver's own handle, or 0.", nullptr},
     {"device_type", g_device_type, nullptr, "The type of its device, such as 'cpu'.", nullptr},
     {"device_index", g_device_index, nullptr, "The index of its device within the type.", nullptr},
-    {"_device_stream", g_device_stream, nullptr, "The stream as its DeviceBackend knows it, or None.", nullptr},
-    {"_markers_allocated", g_markers, nullptr, nullptr, nullptr},
+    {"_device_stream", g_device_stream, nullptr, "The stream object of its DeviceBackend, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -59,7 +59,7 @@ def ask_backends() -> None:
                 what |= EVENTS
                 what |= MEMORY if profiler.options.profile_memory else 0
                 what |= FOREIGN if profiler.options.adjust_timestamps else 0
-        _native.profiler_ask(what)
+        _native.profiler_request(what)
     if what:  # the recorder wants to stop at exit too, and what registered last goes first
         importlib.import_module("concurrent.futures.thread")  # pandas, which pyarrow looks for, cannot load it at exit
         atexit.unregister(_stop_all)
@@ -83,7 +83,7 @@ def _in_child() -> None:
         profiler.abandon()
     _running.clear()
     recording.forget()
-    _native.profiler_ask(0)
+    _native.profiler_request(0)
 
 
 os.register_at_fork(after_in_child=_in_child)
