@@ -1,4 +1,4 @@
-"""Blocking calls release the GIL, take a timeout, let Ctrl-C out and hold nobody else up (decision 7)."""
+"""Blocking calls release the GIL, take a timeout, let Ctrl-C out and hold nobody else up."""
 
 import signal
 import threading

@@ -1,6 +1,6 @@
 """What tests of devices and of programs stand on.
 
-conformance    every decision about streams, events and hooks as a check that runs on any device
+conformance    every promise about streams, events and hooks as a check that runs on any device
 Budget         how often code blocks the host, how much it allocates, how long its streams are idle
 """
 
