@@ -5,7 +5,7 @@
 // A synchronization of a whole device that ended (it neither gave up nor was cut off) has an edge from each stream that
 // got work since the last such one began. Every synchronization of a device has, besides, the edge from the work that
 // ended last of all that the streams of the device got last. So there are no more such edges than work items and
-// synchronizations together. docs/design.md, chapter 13, says why nothing else is needed.
+// synchronizations together. docs/decisions/0006-device-synchronization-edges.md has the reason.
 #pragma once
 
 #include <cstdint>
