@@ -48,7 +48,7 @@ class Once:
 @contextlib.contextmanager
 def faulty(**methods: Any) -> Iterator[et.Device]:
     """A device with these methods, under a name of its own; unregistered afterwards."""
-    name = f"faulty{next(_numbers)}"
+    name = f"wrongpy{next(_numbers)}"  # those of C++ are faulty1 ...
     et.Device.register(type("Faulty", (Tiny,), {**methods, "type": name, "__doc__": "Wrong on purpose"}))
     yield et.Device(name)
     unregister(name)  # not after an error: that one is what went wrong

@@ -1,6 +1,7 @@
 // Between C++ errors and Python exceptions.
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 #include "bindings/base/python.hpp"
 
@@ -42,9 +43,17 @@ PyObject* error_class(ErrorKind kind) {
     return errors_attribute(class_name(kind));
 }
 
+// A message may hold bytes of a device or of a file, or a text that was cut: what is not UTF-8 is replaced.
+static void set_error(PyObject* type, const char* message) {
+    if (PyObject* text = PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "replace")) {
+        PyErr_SetObject(type, text);
+        Py_DECREF(text);
+    }
+}
+
 PyObject* raise(const Error& error) {
     if (PyObject* type = error_class(error.kind)) {
-        PyErr_SetString(type, error.what());
+        set_error(type, error.what());
         Py_DECREF(type);
     }
     return nullptr;
@@ -67,7 +76,7 @@ PyObject* raise(const std::exception& error) {
         return nullptr;
     }
     if (PyObject* type = errors_attribute("InternalError")) {
-        PyErr_SetString(type, error.what());
+        set_error(type, error.what());
         Py_DECREF(type);
     }
     return nullptr;

@@ -2,7 +2,7 @@
 //
 // Rule of this folder: what runs Python code or takes the GIL below frames of the core does it inside or_park. On the
 // stacks of the core's own threads, and of plain C methods, there is no noexcept frame and no catch (...) either, see
-// core/thread.hpp. nanobind's own dispatch has one, so methods that block, call back or fire hooks are plain C methods
+// base/thread.hpp. nanobind's own dispatch has one, so methods that block, call back or fire hooks are plain C methods
 // in hot_*.cpp; nanobind serves the rest.
 #pragma once
 

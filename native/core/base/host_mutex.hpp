@@ -2,8 +2,12 @@
 // of the host lock meanwhile, so the holder can always take that.
 #pragma once
 
+#include <cstdint>
+#include <ctime>
 #include <mutex>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/host_lock.hpp"
 #include "base/mutex.hpp"
 
@@ -11,13 +15,22 @@ namespace eventide {
 
 class HostMutex {
   public:
+    // When the thread that ends the process stops waiting: the holder may hang inside the device or be parked. Set by
+    // process::shut_down.
+    static inline thread_local int64_t give_up_at = INT64_MAX;
+
+    // Throws Error (device) at that time.
     void lock() {
         if (try_lock()) return;
         HostLock* host = HostLock::installed();
         void* held = host ? host->suspend() : nullptr;
-        m_.lock();
-        locks::count_order(1);
+        const bool locked = wait();
         if (held) host->resume(held);
+        if (!locked)
+            throw Error(ErrorKind::device,
+                        "the process ends, and another thread has not come back from the stream's device; end threads "
+                        "that use a device before the process ends");
+        locks::count_order(1);
     }
     bool try_lock() {
         if (!m_.try_lock()) return false;
@@ -30,6 +43,19 @@ class HostMutex {
     }
 
   private:
+    bool wait() {
+        if (give_up_at == INT64_MAX) {
+            m_.lock();
+            return true;
+        }
+        while (!m_.try_lock()) {
+            if (now_ns() >= give_up_at) return false;
+            const timespec pause{0, 1'000'000};
+            nanosleep(&pause, nullptr);
+        }
+        return true;
+    }
+
     std::recursive_mutex m_;
 };
 

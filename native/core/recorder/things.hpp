@@ -1,5 +1,5 @@
 // Functions that record spans, instants, counters and edges, and nothing while no recording runs. A track is "" for
-// this thread's own, a name, or JSON with the columns of eventide.store's tracks. Times are CLOCK_MONOTONIC in ns.
+// this thread's own, a name, or JSON with the columns of eventide.recording's tracks. Times are CLOCK_MONOTONIC in ns.
 #pragma once
 
 #include <cstdint>

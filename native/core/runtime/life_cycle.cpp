@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/context.hpp"
 #include "base/futex.hpp"
+#include "base/host_mutex.hpp"
 #include "base/process.hpp"
 #include "base/spin.hpp"
 #include "base/stacks.hpp"
@@ -31,13 +32,15 @@ void after_fork_in_child() {
 
 uint64_t shut_down(int64_t timeout_ns) {
     const int64_t deadline = now_ns() + timeout_ns;
+    HostMutex::give_up_at = deadline;
     uint64_t left = 0;
     for (const Ref<Stream>& stream : streams::all()) {
         Ref<Marker> marker;
         try {
             marker = stream->mark_end();
         } catch (const Error&) {
-            left += stream->unfinished();  // its device makes no markers any more: there is nothing to wait for
+            // Its device makes no markers any more, or a thread hangs inside it: there is nothing to wait for.
+            left += stream->unfinished();
         }
         while (marker && marker->pending()) {
             const int64_t ns = deadline - now_ns();

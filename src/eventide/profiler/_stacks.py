@@ -11,8 +11,12 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from eventide.trace import Trace
 
-_HERE = Path(__file__).parent
-_OURS = tuple(str(folder) + os.sep for folder in (_HERE, _HERE.parent / "integrations" / "torch"))
+_PACKAGE = Path(__file__).parents[1]
+_OURS = (
+    str(_PACKAGE / "profiler") + os.sep,
+    str(_PACKAGE / "integrations" / "torch") + os.sep,
+    str(_PACKAGE / "recording" / "_record_span.py"),
+)
 # Between our dispatch mode and the operator that called it.
 _BETWEEN = ("torch/_compile.py", "torch/_dynamo/eval_frame.py", "torch/utils/_python_dispatch.py")
 
