@@ -2,8 +2,8 @@
 
 Against PyOpenCL on PoCL: `enqueue_marker` on one queue, `enqueue_barrier(wait_for)` on another, then
 `command_execution_status`. Busy: both streams (queues) are held by a gate that opens after the clock is stopped. No
-thread is pinned: both have workers. The listener subscribes to event_record; OpenCL has no hooks, so the peer has none. The loop
-around the calls (10 ns) is in both figures. The rows without a peer are single verbs, alone, the loop subtracted.
+thread is pinned: both have workers. The listener subscribes to event_record; OpenCL has no hooks, so the peer has none.
+The loop around the calls (10 ns) is in both figures. The rows without a peer are single verbs, the loop subtracted.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def rows(_: Options) -> Iterator[Row]:
     sources = [path for path in sorted(ROOT.glob("native/core/**/*.cpp")) if "listening(" in path.read_text("utf-8")]
     with tempfile.TemporaryDirectory() as folder:
         found = [site for source in sources for site in sites(disassemble(source, folder, compiler))]
-    queries = [site for site in found if site.code[0].split()[0] not in {"lock", "lea"}]  # add and remove change the mask
+    queries = [site for site in found if site.code[0].split()[0] not in {"lock", "lea"}]  # add, remove: not reads
     bad = [site for site in queries if not site.good]
     record = [site for site in queries if site.function.endswith(RECORD)][:1]  # the first is what is passed when off
     evidence = [f"{len(queries)} places in {len(sources)} files of the core, {len(bad)} of them with more than that"]

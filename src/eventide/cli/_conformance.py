@@ -18,7 +18,7 @@ def select(words: str) -> tuple[Check, ...]:
     """The checks that have these words in their sentence, or check this promise."""
     found = tuple(check for check in CHECKS if words in check.name or words == check.promise)
     if not found:
-        raise UsageValueError(f"no check has {words!r} in its name or promise; docs/semantics.md lists the promises, such as 'never-recorded'")
+        raise UsageValueError(f"no check has {words!r} in its name or promise; docs/semantics.md lists the promises")
     return found
 
 
