@@ -1,4 +1,4 @@
-// What the fuzz targets share.
+// Helpers of the fuzz targets.
 #pragma once
 
 #include <fcntl.h>
@@ -17,11 +17,11 @@ namespace eventide::fuzz {
 
 inline void require(bool holds, const char* what) {
     if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
+    std::fprintf(stderr, "violated: %s\n", what);
     std::abort();
 }
 
-// Our own scanner reads the text as one object.
+// Whether our own scanner reads the text as one object.
 inline bool is_object(std::string_view given) {
     std::vector<char> text(given.begin(), given.end());
     text.resize(given.size() + json::PADDING);
@@ -30,7 +30,7 @@ inline bool is_object(std::string_view given) {
     return scan.value(value) && value.kind == json::Kind::object && value.end == text.data() + given.size();
 }
 
-// A directory of this process, in memory.
+// A directory of this process in a memory file system.
 inline const std::string& folder() {
     static const struct Folder {
         Folder() { std::filesystem::create_directory(path); }
@@ -40,7 +40,7 @@ inline const std::string& folder() {
     return made.path;
 }
 
-// `size`: of the file, if it is more than the bytes.
+// `size`: the size of the file, if larger than the bytes.
 inline void write_file(const std::string& path, std::string_view bytes, size_t size = 0) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     require(fd >= 0 && write(fd, bytes.data(), bytes.size()) == ssize_t(bytes.size()), "the input can be written");

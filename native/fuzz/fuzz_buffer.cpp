@@ -1,5 +1,5 @@
-// libFuzzer on the buffer that a killed process leaves beside its .eventide file: the input is the start of the buffer.
-// Magic, version and session are made right, so that the reader takes it, and zeros follow: room for some chunks.
+// Fuzzes the buffer that a killed process leaves beside its .eventide file: the input is the start of the buffer.
+// Magic, version and session are corrected, so that the reader accepts it, and zeros follow: space for some chunks.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// libFuzzer on the parser of Chrome traces: whatever comes in, in pieces of any size, it ends, stays within its memory
-// and says the same as when it comes in one piece. The first byte of the input is the size of the pieces.
+// Fuzzes the reader of Chrome traces: for any input it terminates, stays within its memory, and gives the same result
+// for pieces of any size as for one piece. The first byte of the input is the size of the pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,10 +23,10 @@ chrome::Ended parse(chrome::Document& document, std::string_view text, size_t pi
     return document.finish();
 }
 
-// What is kept is JSON that our own scanner takes without complaint, and UTF-8.
-void check_args(const TextColumn& column) {
+// The arguments are valid UTF-8 and JSON without flags.
+void check_args(const ChunkedTextColumn& column) {
     for (size_t c = 0; c < column.chunks(); ++c) {
-        const TextColumn::Chunk& chunk = column.chunk(c);
+        const ChunkedTextColumn::Chunk& chunk = column.chunk(c);
         for (size_t i = 0; i + 1 < chunk.offsets.size(); ++i) {
             std::vector<char> text(chunk.bytes.data() + chunk.offsets[i], chunk.bytes.data() + chunk.offsets[i + 1]);
             if (text.empty()) continue;
@@ -47,7 +47,7 @@ void check(const chrome::Table& t) {
             "columns are equally long");
     for (size_t i = 0; i < rows; ++i) {
         require(size_t(t.spans.track[i]) < tracks, "a span has a track");
-        require(t.spans.duration[i] == NONE || t.spans.duration[i] >= 0, "durations are not negative");
+        require(t.spans.duration[i] == null_int64 || t.spans.duration[i] >= 0, "durations are not negative");
     }
     check_args(t.spans.args);
     check_args(t.instants.args);
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(parse(cut, text, size_t(data[0] % 32) + 1) == ended, "pieces end as the whole does");
     require(whole.position == cut.position && whole.elements == cut.elements, "pieces are read as far as the whole is");
     require(whole.table.spans.rows() == cut.table.spans.rows(), "pieces have the spans of the whole");
-    require(whole.table.ignored == cut.table.ignored, "pieces are counted as the whole is");
+    require(whole.table.ignored == cut.table.ignored, "pieces and the whole ignore the same events");
     check(whole.table);
     return 0;
 }

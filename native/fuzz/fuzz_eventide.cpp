@@ -1,5 +1,5 @@
-// libFuzzer on .eventide files: whatever the frames hold, a file is read or refused, and a recovered one reads the
-// same. The target writes the checksums anew, so that they do not keep the fuzzer out.
+// Fuzzes the reader of .eventide files: any file is read or refused, and a recovered file reads the same. The target
+// corrects the checksums, so that they do not stop the fuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

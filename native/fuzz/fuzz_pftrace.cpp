@@ -1,5 +1,4 @@
-// libFuzzer on the reader of Perfetto's files: it ends, stays within its memory, and every row refers to rows that
-// exist.
+// Fuzzes the reader of Perfetto's files: it terminates, stays within its memory, and every row refers to existing rows.
 #include <cstddef>
 #include <cstdint>
 
@@ -8,15 +7,15 @@
 #include "fuzz.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 using fuzz::require;
 
 namespace {
 
 void check(const PftraceContents& c) {
     for (const Slice& s : c.slices) {
-        for (const uint32_t text : {s.name, s.category, s.args, s.outcome})
-            require(text < c.texts.size(), "a slice's texts exist");
+        for (const int32_t text : {s.name, s.category, s.args, s.outcome})
+            require(text >= 0 && size_t(text) < c.texts.size(), "a slice's texts exist");
         require(!c.about.empty() || !s.args || fuzz::is_object(c.texts[s.args]), "arguments are JSON");
         require(!s.instant || s.end == s.start, "an instant ends as it starts");
     }
@@ -25,14 +24,14 @@ void check(const PftraceContents& c) {
                 "an arrow's ends are slices");
 }
 
-// The slices as a writer gets them, each on one of three tracks.
+// The slices as input of a writer, each on one of three tracks.
 void check_lanes(const std::vector<Slice>& slices) {
     std::vector<int32_t> track;
     std::vector<int64_t> start, duration;
     for (const Slice& s : slices) {
         track.push_back(int32_t(s.track % 3));
         start.push_back(s.start);
-        duration.push_back(s.end == none ? none : int64_t(uint64_t(s.end) - uint64_t(s.start)));
+        duration.push_back(s.end == null_int64 ? null_int64 : int64_t(uint64_t(s.end) - uint64_t(s.start)));
     }
     Spans spans;
     spans.count = int64_t(track.size());
@@ -53,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string compressed;
     for (size_t at = 0; at < size;) {
         const size_t stopped = reader.feed(bytes, at, compressed);
-        require(stopped >= at && stopped <= size, "the reader goes forward");
+        require(stopped >= at && stopped <= size, "the reader advances");
         if (stopped == at || compressed.empty()) break;
         at = stopped;
     }

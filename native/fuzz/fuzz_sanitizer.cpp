@@ -1,5 +1,5 @@
-// libFuzzer on the sanitizer's engine, fed as from a file: whatever the operations say, it ends and its findings hold
-// together. Each operation is some bytes of the input; numbers are small most of the time, so that operations meet.
+// Fuzzes the sanitizer's engine with operations as from a file: it terminates and its findings are consistent. Each
+// operation is some bytes of the input; most numbers are small, so that operations refer to the same objects.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 using namespace eventide;
 using fuzz::require;
 
-// As the hub counts them, which comes with the whole runtime and is not part of this program.
+// Replaces the function of the hub, which needs the whole runtime and is not part of this program.
 uint64_t hub::next_token() noexcept {
     static uint64_t last = 0;
     return ++last;
@@ -62,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         feed.heard(r, in.byte() % 4 + 1u, uint32_t(small_or_any(in)));
     }
     engine.finish({.thread = 1}, true);
-    for (const sanitizer::Finding& finding : engine.findings()) require(finding.count > 0, "a finding was met");
+    for (const sanitizer::Finding& finding : engine.findings())
+        require(finding.count > 0, "a finding occurred at least once");
     return 0;
 }

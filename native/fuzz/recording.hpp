@@ -1,4 +1,4 @@
-// What holds for every recording that can be read, closed or not.
+// Properties of every recording that can be read, closed or not.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline void check_rows(const recorder::TraceColumns& t) {
     require(size_t(t.hooks.access_offsets.back()) == t.hooks.access_address.size(), "accesses are in the columns");
 }
 
-// What is derived from the hooks refers to rows that exist. The first hooks of a file stand for each kind of operation.
+// The derived work refers to existing rows. The first hook numbers are taken as the kinds of operations.
 inline void check_work(const recorder::HookColumns& h) {
     recorder::Operations o{.rows = int64_t(h.hook.size())};
     o.hook = h.hook.data(), o.end = h.end.data(), o.outcome = h.outcome.data(), o.thread = h.thread.data();
@@ -36,12 +36,12 @@ inline void check_work(const recorder::HookColumns& h) {
     const auto spans = int64_t(work.spans.start.size());
     for (const auto* column : {&work.edges.from_span, &work.edges.to_span})
         for (const int64_t span : *column)
-            require(span == recorder::absent || (span >= 0 && span < spans), "an edge's spans exist");
+            require(span == null_int64 || (span >= 0 && span < spans), "an edge's spans exist");
     for (const int64_t duration : work.spans.duration)
-        require(duration == recorder::absent || duration >= 0, "durations are not negative");
+        require(duration == null_int64 || duration >= 0, "durations are not negative");
 }
 
-// Read, copied and recovered, a recording has the same things.
+// A recording has the same records when it is read, copied and recovered.
 inline void check_recording(const std::string& path) {
     const std::string to = path + ".copy";
     try {
@@ -52,13 +52,13 @@ inline void check_recording(const std::string& path) {
         const auto same = [&](const std::string& again, const char* what) {
             const recorder::RawTrace now = recorder::load(again);
             const recorder::TraceColumns after = recorder::columns_of(now);
-            require(now.closed, "what was copied or recovered is closed");
-            require(std::equal(std::begin(before.things), std::end(before.things), std::begin(after.things)), what);
+            require(now.closed, "a copy or a recovered file is closed");
+            require(std::equal(std::begin(before.records), std::end(before.records), std::begin(after.records)), what);
         };
         recorder::copy(path, to, "");
-        same(to, "a copy has the things of the original");
+        same(to, "a copy has the records of the original");
         recorder::recover(path);
-        same(path, "a recovered file has the things of the original");
+        same(path, "a recovered file has the records of the original");
     } catch (const recorder::FormatError&) {
     }
     unlink(to.c_str());

@@ -1,4 +1,4 @@
-// The smallest test kit that can fail: TEST registers, CHECK throws with the place, main runs all and says how many.
+// A minimal test framework: TEST registers a test, CHECK throws with file and line, MAIN runs all and prints the count.
 #pragma once
 
 #include <cstdio>
@@ -50,22 +50,23 @@ inline int run_all() {
 
 #define CHECK(condition)                                                          \
     do {                                                                          \
-        if (!(condition)) check::fail(__FILE__, __LINE__, "not so: " #condition); \
+        if (!(condition)) check::fail(__FILE__, __LINE__, "failed: " #condition); \
     } while (0)
 
-// The expression throws eventide::Error of that kind, and its text holds the word.
-#define CHECK_THROWS(expression, expected, word)                                                                 \
-    do {                                                                                                         \
-        bool thrown = false;                                                                                     \
-        try {                                                                                                    \
-            (void)(expression);                                                                                  \
-        } catch (const eventide::Error& e) {                                                                     \
-            thrown = true;                                                                                       \
-            if (e.kind != (expected)) check::fail(__FILE__, __LINE__, std::string("another kind: ") + e.what()); \
-            if (std::string(e.what()).find(word) == std::string::npos)                                           \
-                check::fail(__FILE__, __LINE__, std::string("'") + (word) + "' is not in: " + e.what());         \
-        }                                                                                                        \
-        if (!thrown) check::fail(__FILE__, __LINE__, "did not throw: " #expression);                             \
+// The expression throws eventide::Error of that kind, and its message contains the word.
+#define CHECK_THROWS(expression, expected, word)                                                         \
+    do {                                                                                                 \
+        bool thrown = false;                                                                             \
+        try {                                                                                            \
+            (void)(expression);                                                                          \
+        } catch (const eventide::Error& e) {                                                             \
+            thrown = true;                                                                               \
+            if (e.kind != (expected))                                                                    \
+                check::fail(__FILE__, __LINE__, std::string("wrong kind of error: ") + e.what());        \
+            if (std::string(e.what()).find(word) == std::string::npos)                                   \
+                check::fail(__FILE__, __LINE__, std::string("'") + (word) + "' is not in: " + e.what()); \
+        }                                                                                                \
+        if (!thrown) check::fail(__FILE__, __LINE__, "did not throw: " #expression);                     \
     } while (0)
 
 #define MAIN                     \

@@ -1,4 +1,4 @@
-// The parser of Chrome traces: decimals without doubles, texts repaired, documents cut anywhere, limits that hold.
+// The reader of Chrome traces: exact decimals, repaired texts, documents that are cut anywhere, limits.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +20,7 @@ constexpr std::string_view GOOD = R"({"ph":"X","name":"good","pid":1,"tid":1,"ts
 
 int64_t ns(std::string_view text) {
     const auto time = parse_microseconds(text);
-    return time ? time->rounded() : NONE;
+    return time ? time->rounded() : null_int64;
 }
 
 json::Value scan(std::string& text) {
@@ -43,7 +43,8 @@ TEST(microseconds_become_nanoseconds_exactly) {
     CHECK(ns("1712195495519689.047") == 1712195495519689047);
     CHECK(ns("-0.0005") == 0 && ns("-0.0006") == -1 && ns("0.0005") == 1);
     CHECK(ns("1.5e3") == 1500000 && ns("1e-400") == 0 && ns(" 12 ") == 12000);
-    CHECK(ns("1e300") == NONE && ns("NaN") == NONE && ns("") == NONE && ns("1e99999999999999999999") == NONE);
+    CHECK(ns("1e300") == null_int64 && ns("NaN") == null_int64 && ns("") == null_int64 &&
+          ns("1e99999999999999999999") == null_int64);
     CHECK(ns("1712195495519689.0474999999999999999999999") == 1712195495519689047);
 }
 
@@ -63,7 +64,7 @@ TEST(texts_are_repaired) {
     CHECK(json::clean(scan(object)) == R"({"k\\x": [null, null, 1.5, "\u0001"] })");
 }
 
-TEST(pieces_of_any_size_say_the_same) {
+TEST(pieces_of_any_size_give_the_same_result) {
     const std::string text = "\xEF\xBB\xBF{\"a\": [1, {\"b\": null}], \"traceEvents\": [" + std::string(GOOD) + ", " +
                              std::string(GOOD) + ", 7], \"z\": -1e3 } \n";
     for (size_t piece = 1; piece <= text.size(); ++piece) {
@@ -74,14 +75,14 @@ TEST(pieces_of_any_size_say_the_same) {
     }
 }
 
-TEST(a_file_that_was_cut_keeps_its_whole_events) {
+TEST(a_truncated_file_keeps_its_complete_events) {
     const std::string text = "[" + std::string(GOOD) + "," + std::string(GOOD);
     Document document(KNOWN, 1 << 20);
     CHECK(feed(document, text.substr(0, text.size() - 1), 5) == Ended::cut);
     CHECK(document.table.spans.rows() == 1 && document.position == int64_t(GOOD.size()) + 2);
 }
 
-TEST(limits_hold) {
+TEST(limits_are_enforced) {
     Document deep(KNOWN, 1 << 20);
     CHECK(feed(deep, std::string(100000, '['), 4096) == Ended::bad && deep.message == "nested deeper than 400 levels");
     Document endless(KNOWN, 1 << 12);
@@ -89,9 +90,9 @@ TEST(limits_hold) {
     CHECK(endless.message == "a value is longer than the limit" && endless.position == 1);
 }
 
-TEST(a_point_finds_the_innermost_span_that_holds_it) {
+TEST(a_point_finds_the_innermost_span_that_contains_it) {
     const int32_t track[] = {0, 0, 0, 1};
-    const int64_t start[] = {0, 2, 20, 0}, duration[] = {10, 3, NONE, 5};
+    const int64_t start[] = {0, 2, 20, 0}, duration[] = {10, 3, null_int64, 5};
     const int32_t at_track[] = {0, 0, 0, 0, 1, 2};
     const int64_t at[] = {3, 6, 15, 99, 5, 0};
     const uint8_t inside[] = {1, 1, 0, 1, 1, 1};

@@ -1,4 +1,4 @@
-// Chunks as bytes and back: every thing comes back as it was, and damage is found.
+// Encoding and decoding of chunks: every record is restored exactly, and damage is detected.
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -17,22 +17,22 @@ using namespace eventide::recorder;
 
 namespace {
 
-struct Thing {
+struct Record {
     Entry entry;
     std::string payload;
-    bool operator==(const Thing& o) const {
+    bool operator==(const Record& o) const {
         const Entry &a = entry, &b = o.entry;
         return a.stamp == b.stamp && a.name == b.name && a.kind == b.kind && a.size == b.size && a.a == b.a &&
                a.b == b.b && payload == o.payload;
     }
 };
 
-std::unique_ptr<Chunk> chunk_of(const std::vector<Thing>& things, uint32_t& used) {
+std::unique_ptr<Chunk> chunk_of(const std::vector<Record>& records, uint32_t& used) {
     auto chunk = std::make_unique<Chunk>();
     chunk->serial.store(7);
     chunk->track = 3;
     used = 0;
-    for (const Thing& t : things) {
+    for (const Record& t : records) {
         chunk->entries[used] = t.entry;
         std::memcpy(&chunk->entries[used + 1], t.payload.data(), t.payload.size());
         used += entries_of(t.entry.size);
@@ -41,8 +41,8 @@ std::unique_ptr<Chunk> chunk_of(const std::vector<Thing>& things, uint32_t& used
     return chunk;
 }
 
-std::vector<Thing> decoded(const std::string& bytes, bool& good) {
-    std::vector<Thing> out;
+std::vector<Record> decoded(const std::string& bytes, bool& good) {
+    std::vector<Record> out;
     good = decode(bytes, [&](const ChunkHead& head, const Entry& e, std::string_view payload) {
         CHECK(head.serial == 7 && head.track == 3);
         out.push_back({e, std::string(payload)});
@@ -50,12 +50,12 @@ std::vector<Thing> decoded(const std::string& bytes, bool& good) {
     return out;
 }
 
-Thing thing(Kind kind, uint64_t stamp, uint32_t name, uint64_t a, uint64_t b, std::string payload = "") {
+Record record(Kind kind, uint64_t stamp, uint32_t name, uint64_t a, uint64_t b, std::string payload = "") {
     return {{stamp, name, kind, 0, uint16_t(payload.size()), a, b}, std::move(payload)};
 }
 
-std::vector<Thing> random_things(std::mt19937_64& random) {
-    std::vector<Thing> things;
+std::vector<Record> random_records(std::mt19937_64& random) {
+    std::vector<Record> records;
     uint64_t stamp = random();
     uint32_t span = uint32_t(random() % 100), entries = 0;
     const auto wild = [&]() -> uint64_t {
@@ -63,59 +63,59 @@ std::vector<Thing> random_things(std::mt19937_64& random) {
         return edges[random() % 8];
     };
     while (true) {
-        stamp += random() % 5 ? random() % 100'000 : wild();  // a counter may also go back
+        stamp += random() % 5 ? random() % 100'000 : wild();  // a counter may also decrease
         const auto kind = Kind(1 + random() % (kind_count - 1));
         std::string payload(random() % 4 ? 0 : random() % 200, char(random()));
         uint64_t a = wild(), b = wild();
         if (kind == Kind::begin) a = random() % 8 ? ++span : span = uint32_t(wild());
         if (kind == Kind::end) a = random() % 2 ? span : wild(), b = random() % 2 ? 3 : wild();
         if (kind == Kind::counter && random() % 2) a = std::bit_cast<uint64_t>(double(int(random() % 1000)) / 4 - 100);
-        things.push_back(thing(kind, stamp, uint32_t(wild()), a, b, payload));
+        records.push_back(record(kind, stamp, uint32_t(wild()), a, b, payload));
         entries += entries_of(uint32_t(payload.size()));
-        if (entries + 10 > chunk_entries || random() % 300 == 0) return things;
+        if (entries + 10 > chunk_entries || random() % 300 == 0) return records;
     }
 }
 
 }  // namespace
 
-TEST(things_come_back_as_they_were) {
+TEST(records_are_restored_exactly) {
     std::mt19937_64 random(1);
     for (int round = 0; round < 200; ++round) {
-        const std::vector<Thing> things = random_things(random);
+        const std::vector<Record> records = random_records(random);
         uint32_t used;
-        const auto chunk = chunk_of(things, used);
+        const auto chunk = chunk_of(records, used);
         std::string bytes;
         encode(*chunk, used, bytes);
         bool good;
-        CHECK(decoded(bytes, good) == things);
+        CHECK(decoded(bytes, good) == records);
         CHECK(good);
-        std::vector<Thing> walked;
+        std::vector<Record> walked;
         walk(*chunk, used,
              [&](const ChunkHead&, const Entry& e, std::string_view p) { walked.push_back({e, std::string(p)}); });
-        CHECK(walked == things);
+        CHECK(walked == records);
     }
 }
 
 TEST(a_span_of_a_microsecond_takes_eight_bytes) {
-    std::vector<Thing> things;
+    std::vector<Record> records;
     for (uint32_t i = 1; i <= 500; ++i) {
-        things.push_back(thing(Kind::begin, 1'000'000 + i * 4000, 5, i, 0));
-        things.push_back(thing(Kind::end, 1'000'000 + i * 4000 + 2000, 0, i, 3));
+        records.push_back(record(Kind::begin, 1'000'000 + i * 4000, 5, i, 0));
+        records.push_back(record(Kind::end, 1'000'000 + i * 4000 + 2000, 0, i, 3));
     }
     uint32_t used;
-    const auto chunk = chunk_of(things, used);
+    const auto chunk = chunk_of(records, used);
     std::string bytes;
     encode(*chunk, used, bytes);
     CHECK(bytes.size() < 500 * 8);
     CHECK(head_of(bytes).serial == 7 && head_of(bytes).track == 3);
 }
 
-TEST(bytes_that_are_cut_or_changed_never_crash) {
+TEST(truncated_or_changed_bytes_never_crash) {
     std::mt19937_64 random(2);
-    const std::vector<Thing> things = random_things(random);
+    const std::vector<Record> records = random_records(random);
     uint32_t used;
     std::string bytes;
-    const auto chunk = chunk_of(things, used);
+    const auto chunk = chunk_of(records, used);
     encode(*chunk, used, bytes);
     const auto ignore = [](const ChunkHead&, const Entry&, std::string_view) {};
     for (size_t n = 0; n < bytes.size(); n += 7) CHECK(!decode(std::string_view(bytes).substr(0, n), ignore));
@@ -126,21 +126,21 @@ TEST(bytes_that_are_cut_or_changed_never_crash) {
     }
 }
 
-TEST(a_chunk_whose_last_thing_is_not_whole_is_walked_to_the_one_before) {
+TEST(walking_stops_before_an_incomplete_record) {
     uint32_t used;
     const auto chunk =
-        chunk_of({thing(Kind::begin, 1, 1, 1, 0), thing(Kind::begin, 2, 1, 2, 0, std::string(100, 'x'))}, used);
-    int seen = 0;
-    walk(*chunk, used - 1, [&](const ChunkHead&, const Entry&, std::string_view) { ++seen; });
-    CHECK(seen == 1);
+        chunk_of({record(Kind::begin, 1, 1, 1, 0), record(Kind::begin, 2, 1, 2, 0, std::string(100, 'x'))}, used);
+    int visited = 0;
+    walk(*chunk, used - 1, [&](const ChunkHead&, const Entry&, std::string_view) { ++visited; });
+    CHECK(visited == 1);
 }
 
-TEST(a_chunk_is_encoded_up_to_an_entry_that_no_writer_could_have_made) {
+TEST(encoding_stops_at_an_invalid_entry) {
     const auto last = [](Chunk& chunk) -> Entry& { return chunk.entries[chunk_entries - 1]; };
-    std::vector<Thing> things;
-    for (uint32_t i = 0; i + 1 < chunk_entries; ++i) things.push_back(thing(Kind::instant, i, 1, i, 0));
+    std::vector<Record> records;
+    for (uint32_t i = 0; i + 1 < chunk_entries; ++i) records.push_back(record(Kind::instant, i, 1, i, 0));
     uint32_t used = 0;
-    const auto chunk = chunk_of(things, used);
+    const auto chunk = chunk_of(records, used);
     for (const Entry& bad : {Entry{9, 1, Kind::instant, 0, 0xffff, 0, 0}, Entry{9, 1, Kind::instant, 0, 1, 0, 0},
                              Entry{9, 1, Kind::none, 0, 0, 0, 0}, Entry{9, 1, Kind(kind_count), 0, 0, 0, 0}}) {
         last(*chunk) = bad;
@@ -148,13 +148,13 @@ TEST(a_chunk_is_encoded_up_to_an_entry_that_no_writer_could_have_made) {
             std::string bytes;
             encode(*chunk, published, bytes);
             bool good = false;
-            CHECK(decoded(bytes, good) == things);
+            CHECK(decoded(bytes, good) == records);
             CHECK(good);
         }
     }
 }
 
-TEST(a_chunk_of_more_things_than_fit_is_damaged) {
+TEST(a_chunk_of_more_records_than_fit_is_damaged) {
     uint8_t head[3 * longest_varint];
     uint8_t* p = put_varint(put_varint(put_varint(head, 7), 3), chunk_entries + 1);
     std::string bytes(reinterpret_cast<char*>(head), size_t(p - head));
@@ -164,7 +164,7 @@ TEST(a_chunk_of_more_things_than_fit_is_damaged) {
     CHECK(decoded(bytes, good).empty() && !good);
 }
 
-TEST(the_checksum_is_that_of_zlib) {
+TEST(the_checksum_equals_that_of_zlib) {
     CHECK(crc32("123456789", 9) == 0xCBF43926u);
     CHECK(crc32("", 0) == 0);
     CHECK(crc32("6789", 4, crc32("12345", 5)) == 0xCBF43926u);
@@ -192,7 +192,7 @@ TEST(text_in_json_is_always_valid) {
     CHECK(json::Object().text("k", "v").add("n", uint64_t(3)).done() == "{\"k\": \"v\", \"n\": 3}");
 }
 
-TEST(a_queue_gives_back_what_it_got_in_order) {
+TEST(a_queue_returns_values_in_order) {
     IndexQueue queue(4);
     uint32_t v;
     CHECK(!queue.pop(v));

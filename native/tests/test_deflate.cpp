@@ -1,4 +1,4 @@
-// What is deflated inflates to itself, whatever it is. The inflater here knows fixed codes alone and takes bit by bit.
+// Deflated bytes inflate to the original. The inflater here supports fixed codes only and reads bit by bit.
 #include <random>
 #include <string>
 #include <vector>
@@ -75,21 +75,22 @@ std::string inflated(std::string_view stream) {
 }
 
 std::string deflated(std::string_view text) {
-    const std::vector<char> exact(text.begin(), text.end());  // so that a byte read behind it is found
-    trace::Bytes out;
+    const std::vector<char> exact(text.begin(),
+                                  text.end());  // an exact copy, so that a sanitizer finds a read behind it
+    Bytes out;
     deflate(out, {exact.data(), exact.size()});
     return std::string(std::string_view(out));
 }
 
 }  // namespace
 
-TEST(nothing_and_almost_nothing_come_back) {
+TEST(empty_and_short_texts_are_restored) {
     for (size_t size = 0; size < 40; ++size)
         for (const char c : {'\0', 'a', '\xFF'})
             CHECK(inflated(deflated(std::string(size, c))) == std::string(size, c));
 }
 
-TEST(random_bytes_come_back_and_grow_by_an_eighth_at_most) {
+TEST(random_bytes_are_restored_and_grow_by_an_eighth_at_most) {
     std::mt19937_64 random(1);
     for (size_t size = 1; size < 200'000; size = size * 3 + 1) {
         std::string text(size, '\0');
@@ -99,7 +100,7 @@ TEST(random_bytes_come_back_and_grow_by_an_eighth_at_most) {
     }
 }
 
-TEST(what_repeats_comes_back_from_any_distance_and_is_small) {
+TEST(repetitions_at_any_distance_are_restored_and_small) {
     std::mt19937_64 random(2);
     for (size_t period : {1u, 2u, 3u, 4u, 5u, 61u, 257u, 4'000u, 32'767u, 32'768u, 32'769u, 40'000u}) {
         std::string text(period, '\0');
@@ -111,7 +112,7 @@ TEST(what_repeats_comes_back_from_any_distance_and_is_small) {
     }
 }
 
-TEST(packets_that_differ_in_a_few_bytes_come_back) {
+TEST(packets_that_differ_in_a_few_bytes_are_restored) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 30; ++round) {
         std::string text, packet(20 + random() % 80, 'p');

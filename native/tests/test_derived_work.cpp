@@ -1,5 +1,5 @@
-// Work and edges of operations in any order: numbers stay inside, and there are few edges. The oracle is in
-// tests/reference/derived_work.py; this is for the sanitizers.
+// Work and edges derived from arbitrary operations: references are valid, and there are few edges. The oracle is in
+// tests/reference/derived_work.py; this test is for the sanitizers.
 #include <limits>
 #include <random>
 
@@ -7,6 +7,7 @@
 #include "tracefile/derived_work.hpp"
 #include "tracefile/trace_columns.hpp"
 
+using namespace eventide;
 using namespace eventide::recorder;
 
 namespace {
@@ -33,11 +34,11 @@ std::vector<Operation> all_kinds() {
     return out;
 }
 
-// Hooks beyond the known ones are among them, and now and then the largest and the smallest number there is.
+// Includes unknown hooks, and sometimes the largest and the smallest number.
 Columns random_operations(uint32_t seed, int rows, int64_t most) {
     std::mt19937_64 random(seed);
     const auto number = [&]() -> int64_t {
-        if (random() % 50 == 0) return random() % 2 ? std::numeric_limits<int64_t>::max() : absent;
+        if (random() % 50 == 0) return random() % 2 ? std::numeric_limits<int64_t>::max() : null_int64;
         return int64_t(random() % uint64_t(most)) - 1;
     };
     Columns c;
@@ -56,10 +57,10 @@ TEST(any_operations_give_spans_and_edges_that_refer_to_each_other) {
         const Columns c = random_operations(seed, int(seed) * 5, 2 + seed % 40);
         const DerivedWork found = derive_work(c.view(), all_kinds(), 1000, 20);
         const auto spans = int64_t(found.spans.kind.size());
-        const auto in_range = [&](int64_t span) { return span == absent || (span >= 1000 && span < 1000 + spans); };
+        const auto in_range = [&](int64_t span) { return span == null_int64 || (span >= 1000 && span < 1000 + spans); };
         for (const int64_t span : found.edges.from_span) CHECK(in_range(span));
         for (const int64_t span : found.edges.to_span) CHECK(in_range(span));
-        for (const int64_t duration : found.spans.duration) CHECK(duration == absent || duration >= 0);
+        for (const int64_t duration : found.spans.duration) CHECK(duration == null_int64 || duration >= 0);
         for (const int32_t track : found.spans.track)
             CHECK(track < 20 || track - 20 < int32_t(found.streams.stream.size()));
         size_t syncs = 0, works = 0, edges = 0;

@@ -1,4 +1,4 @@
-// Interning of stacks: one number for one stack, from any thread.
+// Interning of stacks: a stack has one number, from any thread.
 #include <set>
 #include <thread>
 
@@ -13,8 +13,8 @@ stacks::Frame name_of(const stacks::RawFrame& raw) {
     return {stacks::keep("file.py"), stacks::keep("f" + std::to_string(raw.instruction)), raw.instruction};
 }
 
-// Instructions below 0 are another form of the same place.
-stacks::RawFrame settle(const stacks::RawFrame& raw) {
+// Negative instructions are variants of the same place.
+stacks::RawFrame normalize(const stacks::RawFrame& raw) {
     return {raw.code, raw.instruction < 0 ? -raw.instruction : raw.instruction};
 }
 
@@ -22,7 +22,7 @@ uint32_t stack_at(const std::vector<int>& instructions) {
     static const char code = 0;
     std::vector<stacks::RawFrame> frames;
     for (int at : instructions) frames.push_back({&code, at});
-    return stacks::intern(frames.data(), uint32_t(frames.size()), {settle, name_of});
+    return stacks::intern(frames.data(), uint32_t(frames.size()), {normalize, name_of});
 }
 
 uint32_t stack_of(int from, int count) {
@@ -43,19 +43,19 @@ TEST(equal_stacks_have_one_number) {
     CHECK(stack_of(0, 0) == 0);
 }
 
-TEST(stacks_that_settle_to_one_have_one_number) {
-    const uint32_t other_form_first = stack_at({-50, 51});
-    CHECK(other_form_first && stack_at({50, 51}) == other_form_first && stack_at({-50, -51}) == other_form_first);
-    CHECK(stack_at({50, 52}) != other_form_first);
-    const auto frames = stacks::resolve(other_form_first);
+TEST(stacks_that_are_equal_when_normalized_have_one_number) {
+    const uint32_t variant_first = stack_at({-50, 51});
+    CHECK(variant_first && stack_at({50, 51}) == variant_first && stack_at({-50, -51}) == variant_first);
+    CHECK(stack_at({50, 52}) != variant_first);
+    const auto frames = stacks::resolve(variant_first);
     CHECK(frames.size() == 2 && frames[0].line == 50 && frames[1].line == 51);
 }
 
-TEST(nobody_installed_is_no_stack) {
+TEST(without_an_installed_walker_there_is_no_stack) {
     CHECK(stacks::capture() == 0);
 }
 
-TEST(threads_that_meet_agree) {
+TEST(concurrent_threads_get_the_same_numbers) {
     std::vector<std::vector<uint32_t>> got(4);
     std::vector<std::thread> threads;
     for (auto& numbers : got)

@@ -1,4 +1,4 @@
-// The encoders of .pftrace and Chrome JSON over many pieces: every span is in the file, with its arguments.
+// The writers of .pftrace and Chrome JSON, with many pieces: every span is in the file with its arguments.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -6,10 +6,11 @@
 #include "check.hpp"
 #include "encoding/proto.hpp"
 #include "formats/chrome/chrome_writer.hpp"
+#include "formats/perfetto/fields.hpp"
 #include "formats/perfetto/pftrace_writer.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 
 namespace {
 
@@ -42,7 +43,7 @@ std::string args_of(int64_t row) {
     return "{\"n\":" + std::to_string(row * row) + ",\"m\":" + std::to_string(-row) + "}";
 }
 
-// Spans one behind the other on one track, each with arguments.
+// Consecutive spans on one track, each with arguments.
 struct Made {
     Made() {
         std::vector<std::string> texts;
@@ -57,7 +58,8 @@ struct Made {
                 start.data(), null.data(), null.data(), less.data(), less.data(),  args.texts()};
     }
     std::vector<int32_t> zero = std::vector<int32_t>(count, 0), less = std::vector<int32_t>(count, -1);
-    std::vector<int64_t> start, length = std::vector<int64_t>(count, 700), null = std::vector<int64_t>(count, none);
+    std::vector<int64_t> start, length = std::vector<int64_t>(count, 700),
+                                null = std::vector<int64_t>(count, null_int64);
     Strings args{{}}, word{{"name"}};
 };
 
@@ -81,7 +83,7 @@ TEST(a_pftrace_has_two_packets_for_each_span) {
     int64_t events = 0;
     while (packets.next()) {
         proto::Fields packet(packets.text);
-        while (packet.next()) events += packet.number() == 11;
+        while (packet.next()) events += packet.number() == fields::packet::track_event;
         CHECK(packet.at() == packets.text.data() + packets.text.size());
     }
     CHECK(packets.at() == file.all.data() + file.all.size());
@@ -90,7 +92,7 @@ TEST(a_pftrace_has_two_packets_for_each_span) {
 
 TEST(chrome_json_has_a_line_for_each_span_with_its_arguments) {
     const Made made;
-    const std::vector<int64_t> seven{7}, nowhere{none};
+    const std::vector<int64_t> seven{7}, nowhere{null_int64};
     ChromeInput in;
     in.spans = made.spans();
     in.names = in.categories = in.own = made.word.texts();
@@ -104,9 +106,9 @@ TEST(chrome_json_has_a_line_for_each_span_with_its_arguments) {
     CHECK(occurrences(file.all, "\"text\":\"a\\\\b\"") == count / 1000);
     CHECK(occurrences(file.all, "\"args\":\"no object\"") == count / 1000);
     for (int64_t row = 10; row < count; row += 1000) {
-        std::string said = args_of(row);
-        said.pop_back();
-        CHECK(occurrences(file.all, "\"args\":" + said + ",\"eventide\":{\"cpu_ns\":" + std::to_string(row * 1500)) ==
+        std::string args = args_of(row);
+        args.pop_back();
+        CHECK(occurrences(file.all, "\"args\":" + args + ",\"eventide\":{\"cpu_ns\":" + std::to_string(row * 1500)) ==
               1);
     }
 }

@@ -1,4 +1,4 @@
-// JAX's profiles: what is whole comes out, and no bytes whatsoever lead the reader out of its file.
+// JAX's profiles: valid ones are read, and for any bytes the reader stays within its file.
 #include <random>
 #include <string>
 
@@ -7,7 +7,7 @@
 #include "formats/xplane/xplane_reader.hpp"
 
 using namespace eventide;
-using namespace eventide::trace;
+using namespace eventide::formats;
 
 namespace {
 
@@ -57,7 +57,7 @@ std::string profile() {
 
 }  // namespace
 
-TEST(events_have_times_in_nanoseconds_from_the_profiles_start_and_what_they_hand_over_is_tied) {
+TEST(events_have_times_from_the_start_of_the_profile_and_producers_are_linked_to_consumers) {
     const XplaneContents c = read_xplane(profile());
     CHECK(c.planes.size() == 2 && c.planes[1].stats == R"({"profile_start_time": 1000000})");
     CHECK(c.lines.size() == 1 && c.lines[0].name == "python");
@@ -68,7 +68,7 @@ TEST(events_have_times_in_nanoseconds_from_the_profiles_start_and_what_they_hand
     CHECK(c.arrows.size() == 1 && c.arrows[0].first == 1 && c.arrows[0].second == 2);
 }
 
-TEST(a_file_that_is_cut_says_where) {
+TEST(a_truncated_file_is_refused_with_the_offset) {
     const std::string whole = profile();
     size_t refused = 0;
     for (size_t size = 1; size < whole.size(); ++size) {
@@ -80,10 +80,10 @@ TEST(a_file_that_is_cut_says_where) {
             CHECK(damaged.offset <= size);
         }
     }
-    CHECK(refused == whole.size() - 2);  // one cut lies between the two planes
+    CHECK(refused == whole.size() - 2);  // one of the cuts is between the two planes
 }
 
-TEST(whatever_the_bytes_are_the_reader_stays_within_them) {
+TEST(for_any_bytes_the_reader_stays_within_them) {
     std::mt19937 random(7);
     const std::string whole = profile();
     int refused = 0;
@@ -103,7 +103,7 @@ TEST(whatever_the_bytes_are_the_reader_stays_within_them) {
 }
 
 // An event of a few bytes refers to a text of many.
-TEST(what_events_repeat_is_bounded_by_the_size_of_the_file) {
+TEST(texts_repeated_by_events_are_bounded_by_the_size_of_the_file) {
     constexpr size_t many = 2'000, length = 100'000;
     std::string refers, line, plane, out;
     proto::number(refers, 1, 1);
@@ -124,7 +124,7 @@ TEST(what_events_repeat_is_bounded_by_the_size_of_the_file) {
     CHECK(bytes < (16 << 20) + 65 * out.size());
 }
 
-TEST(what_all_events_of_a_kind_have_is_kept_once) {
+TEST(statistics_of_all_events_of_a_kind_are_stored_once) {
     std::string line, value, entry, plane, out;
     for (uint64_t i = 0; i < 100; ++i) line += event(i * 1'000, 0, i % 10 ? "" : stat(4, 1, i));
     proto::bytes(plane, 3, line);
@@ -136,7 +136,8 @@ TEST(what_all_events_of_a_kind_have_is_kept_once) {
     plane += named(5, 1, "own") + named(5, 2, "shared");
     proto::bytes(out, 1, plane);
     const XplaneContents c = read_xplane(out);
-    CHECK(c.events.size() == 100 && c.texts.size() == 1 + 1 + 1 + 10);  // nothing, f, the shared one, ten of their own
+    CHECK(c.events.size() == 100 &&
+          c.texts.size() == 1 + 1 + 1 + 10);  // the empty text, f, the shared one, ten own ones
     CHECK(c.texts[c.events[1].args] == R"({"shared": 7})" && c.events[1].args == c.events[99].args);
     CHECK(c.texts[c.events[10].args] == R"({"own": 10, "shared": 7})");
 }

@@ -55,7 +55,7 @@ stacks::Frame resolve(const stacks::RawFrame& raw) {
 // One place for one call. An instruction is followed by its cache entries, and the interpreter may stop at either:
 // before 3.13 a call of Python code stops at the last entry, and a property is such a call only once the code is
 // warm. 3.11 makes a call in two instructions, PRECALL and CALL, and warm code in the first alone.
-stacks::RawFrame settle(const stacks::RawFrame& raw) {
+stacks::RawFrame normalize(const stacks::RawFrame& raw) {
     auto* code = static_cast<PyCodeObject*>(const_cast<void*>(raw.code));
     PyObject* cold = PyCode_GetCode(code);  // the instructions as they were compiled, each cache entry 0
     if (!cold) {
@@ -123,7 +123,7 @@ uint32_t capture() {
 uint32_t capture_stack_of(PyThreadState* thread) {
     stacks::RawFrame frames[stacks::deepest];
     const uint32_t count = walk(thread, frames);
-    return count ? stacks::intern(frames, count, {settle, resolve}) : 0;
+    return count ? stacks::intern(frames, count, {normalize, resolve}) : 0;
 }
 
 void hide_code(PyObject* code) {

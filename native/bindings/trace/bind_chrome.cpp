@@ -33,7 +33,7 @@ nb::object bytes(const Column<char>& column, nb::handle owner) {
     return array(reinterpret_cast<const uint8_t*>(column.data()), column.size(), owner);
 }
 
-nb::list texts(const TextColumn& column, nb::handle owner) {
+nb::list texts(const ChunkedTextColumn& column, nb::handle owner) {
     nb::list out;
     for (size_t i = 0; i < column.chunks(); ++i)
         out.append(nb::make_tuple(array(column.chunk(i).offsets, owner), bytes(column.chunk(i).bytes, owner)));

@@ -102,8 +102,8 @@ nb::dict columns_of(const recorder::RawTrace& raw_trace) {
         nb::gil_scoped_release release;
         t = recorder::columns_of(raw_trace);
     }
-    nb::dict out, things, clock;
-    for (int k = 1; k < recorder::kind_count; ++k) things[recorder::kind_names[k]] = t.things[k];
+    nb::dict out, records, clock;
+    for (int k = 1; k < recorder::kind_count; ++k) records[recorder::kind_names[k]] = t.records[k];
     clock["ns_per_tick"] = t.clock.ns_per_tick;
     clock["residual_ns"] = t.clock.residual_ns;
     clock["anchors"] = t.clock.anchors;
@@ -117,7 +117,7 @@ nb::dict columns_of(const recorder::RawTrace& raw_trace) {
     out["texts"] = texts(t.texts);
     out["tracks"] = texts(t.tracks);
     out["stacks"] = stacks_of(t);
-    out["things"] = things;
+    out["records"] = records;
     out["clock"] = clock;
     out["head"] = raw(raw_trace.head);
     out["account"] = raw(raw_trace.account);

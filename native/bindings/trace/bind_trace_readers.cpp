@@ -11,16 +11,13 @@ namespace nb = nanobind;
 namespace eventide::python {
 namespace {
 
-using Reader = trace::PftraceReader;
+using Reader = formats::PftraceReader;
 
 // (offsets, bytes) of strings, as Arrow's large_string has them. Texts of other tools may be no UTF-8: Python looks.
-nb::tuple texts_of(const trace::TextTable& texts) {
+nb::tuple texts_of(const TextTable& texts) {
     std::vector<int64_t> offsets{0};
-    std::vector<uint8_t> bytes;
-    for (uint32_t i = 0; i < texts.size(); ++i) {
-        bytes.insert(bytes.end(), texts[i].begin(), texts[i].end());
-        offsets.push_back(int64_t(bytes.size()));
-    }
+    offsets.insert(offsets.end(), texts.ends().data(), texts.ends().data() + texts.size());
+    std::vector<uint8_t> bytes(texts.bytes().data(), texts.bytes().data() + texts.bytes().size());
     return nb::make_tuple(array(std::move(offsets)), array(std::move(bytes)));
 }
 
@@ -32,16 +29,16 @@ nb::object column(const Rows& rows, F get) {
     return array(std::move(values));
 }
 
-nb::dict slices_of(const std::vector<trace::Slice>& slices) {
-    using trace::Slice;
+nb::dict slices_of(const std::vector<formats::Slice>& slices) {
+    using formats::Slice;
     nb::dict out;
     out["track"] = column<uint64_t>(slices, [](const Slice& s) { return s.track; });
     out["start"] = column<int64_t>(slices, [](const Slice& s) { return s.start; });
     out["end"] = column<int64_t>(slices, [](const Slice& s) { return s.end; });
-    out["name"] = column<int32_t>(slices, [](const Slice& s) { return int32_t(s.name); });
-    out["category"] = column<int32_t>(slices, [](const Slice& s) { return int32_t(s.category); });
-    out["args"] = column<int32_t>(slices, [](const Slice& s) { return int32_t(s.args); });
-    out["outcome"] = column<int32_t>(slices, [](const Slice& s) { return int32_t(s.outcome); });
+    out["name"] = column<int32_t>(slices, [](const Slice& s) { return s.name; });
+    out["category"] = column<int32_t>(slices, [](const Slice& s) { return s.category; });
+    out["args"] = column<int32_t>(slices, [](const Slice& s) { return s.args; });
+    out["outcome"] = column<int32_t>(slices, [](const Slice& s) { return s.outcome; });
     out["queued"] = column<int64_t>(slices, [](const Slice& s) { return s.queued; });
     out["cpu"] = column<int64_t>(slices, [](const Slice& s) { return s.cpu; });
     out["work"] = column<int64_t>(slices, [](const Slice& s) { return s.work; });
@@ -51,8 +48,8 @@ nb::dict slices_of(const std::vector<trace::Slice>& slices) {
     return out;
 }
 
-nb::list tracks_of(const std::map<uint64_t, trace::PftraceTrack>& tracks) {
-    const auto number = [](int64_t n) -> nb::object { return n == trace::none ? nb::none() : nb::object(nb::int_(n)); };
+nb::list tracks_of(const std::map<uint64_t, formats::PftraceTrack>& tracks) {
+    const auto number = [](int64_t n) -> nb::object { return n == null_int64 ? nb::none() : nb::object(nb::int_(n)); };
     nb::list out;
     for (const auto& [uuid, track] : tracks) {
         nb::dict row;
@@ -70,9 +67,9 @@ nb::list tracks_of(const std::map<uint64_t, trace::PftraceTrack>& tracks) {
 }
 
 nb::dict finish(Reader& reader) {
-    trace::PftraceContents& c = reader.finish();
+    formats::PftraceContents& c = reader.finish();
     nb::dict out, values, account, tables;
-    using Value = trace::PftraceContents::Value;
+    using Value = formats::PftraceContents::Value;
     using Arrow = std::pair<int64_t, int64_t>;
     values["track"] = column<uint64_t>(c.values, [](const Value& v) { return v.track; });
     values["time"] = column<int64_t>(c.values, [](const Value& v) { return v.time; });
@@ -102,18 +99,18 @@ nb::list texts_of(const std::vector<std::string>& texts) {
     return out;
 }
 
-nb::dict xplane_of(const trace::XplaneContents& c) {
-    using trace::XplaneEvent;
+nb::dict xplane_of(const formats::XplaneContents& c) {
+    using formats::XplaneEvent;
     using Arrow = std::pair<int64_t, int64_t>;
     nb::dict out, events, account;
     nb::list planes, lines;
-    for (const trace::XplanePlane& plane : c.planes)
+    for (const formats::XplanePlane& plane : c.planes)
         planes.append(nb::make_tuple(nb::bytes(plane.name.data(), plane.name.size()), plane.stats));
-    for (const trace::XplaneLine& line : c.lines)
+    for (const formats::XplaneLine& line : c.lines)
         lines.append(nb::make_tuple(line.plane, line.id, nb::bytes(line.name.data(), line.name.size())));
     events["line"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return e.line; });
-    events["name"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return int32_t(e.name); });
-    events["args"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return int32_t(e.args); });
+    events["name"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return e.name; });
+    events["args"] = column<int32_t>(c.events, [](const XplaneEvent& e) { return e.args; });
     events["start"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.start; });
     events["end"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.end; });
     events["correlation"] = column<int64_t>(c.events, [](const XplaneEvent& e) { return e.correlation; });
@@ -136,11 +133,11 @@ nb::dict xplane_of(const trace::XplaneContents& c) {
 }
 
 nb::dict read_xplane(nb::bytes data) {
-    trace::XplaneContents contents;
+    formats::XplaneContents contents;
     try {
         nb::gil_scoped_release release;
-        contents = trace::read_xplane({data.c_str(), data.size()});
-    } catch (const trace::XplaneDamaged& damaged) {
+        contents = formats::read_xplane({data.c_str(), data.size()});
+    } catch (const formats::XplaneDamaged& damaged) {
         nb::dict out;
         out["damaged"] = nb::make_tuple(damaged.offset, damaged.what());
         return out;

@@ -13,7 +13,7 @@ namespace nb = nanobind;
 
 namespace eventide::python {
 
-trace::Texts texts(nb::handle pair) {
+formats::Texts texts(nb::handle pair) {
     const auto both = nb::cast<nb::tuple>(pair);
     const auto offsets = input_array<int64_t>(both[0], "the offsets of a text column");
     const auto data = input_array<uint8_t>(both[1], "the data of a text column");
@@ -32,16 +32,16 @@ struct Targets {
     bool nullable;
 };
 
-trace::Texts args_of(const nb::dict& given, int64_t rows) {
-    const trace::Texts args = texts(given["args"]);
+formats::Texts args_of(const nb::dict& given, int64_t rows) {
+    const formats::Texts args = texts(given["args"]);
     if (args.count != rows) throw Error(ErrorKind::value, "args has another length");
     return args;
 }
 
-trace::Spans spans_of(const nb::dict& given, const trace::Lanes& lanes, const Targets& to) {
+formats::Spans spans_of(const nb::dict& given, const formats::Lanes& lanes, const Targets& to) {
     Columns c(given, "start");
     if (c.rows() != int64_t(lanes.lane.size())) throw Error(ErrorKind::value, "the lanes are those of other spans");
-    trace::Spans s;
+    formats::Spans s;
     s.count = c.rows();
     s.track = c.references<int32_t>("track", to.tracks, false);
     s.name = c.references<int32_t>("name", to.names, to.nullable);
@@ -58,7 +58,7 @@ trace::Spans spans_of(const nb::dict& given, const trace::Lanes& lanes, const Ta
     return s;
 }
 
-trace::Instants instants_of(const nb::dict& given, const Targets& to) {
+formats::Instants instants_of(const nb::dict& given, const Targets& to) {
     Columns c(given, "time");
     return {c.rows(),
             c.references<int32_t>("track", to.tracks, false),
@@ -69,12 +69,12 @@ trace::Instants instants_of(const nb::dict& given, const Targets& to) {
             args_of(given, c.rows())};
 }
 
-trace::Counters counters_of(const nb::dict& given, int64_t series) {
+formats::Counters counters_of(const nb::dict& given, int64_t series) {
     Columns c(given, "time");
     return {c.rows(), c.references<int32_t>("series", series, false), c.get<int64_t>("time"), c.get<double>("value")};
 }
 
-trace::Edges edges_of(const nb::dict& given, int64_t spans) {
+formats::Edges edges_of(const nb::dict& given, int64_t spans) {
     Columns c(given, "from_time");
     return {c.rows(),
             c.get<int32_t>("from_track"),
@@ -89,9 +89,9 @@ nb::dict dict_of(const nb::dict& tables, const char* name) {
     return nb::cast<nb::dict>(tables[name]);
 }
 
-int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,
+int64_t write_pftrace(nb::callable write, const formats::Lanes& lanes, nb::dict tables, nb::dict names, int64_t base,
                       int64_t first, uint64_t first_track) {
-    trace::PftraceInput in;
+    formats::PftraceInput in;
     in.names = texts(names["names"]);
     in.categories = texts(names["categories"]);
     in.outcomes = texts(names["outcomes"]);
@@ -105,14 +105,14 @@ int64_t write_pftrace(nb::callable write, const trace::Lanes& lanes, nb::dict ta
     in.first = first;
     in.first_track = first_track;
     PythonSink sink(std::move(write));
-    trace::PackedSink packed(sink);
+    formats::CompressingSink compressing(sink);
     nb::gil_scoped_release release;
-    return trace::write_pftrace(in, lanes, packed);
+    return formats::write_pftrace(in, lanes, compressing);
 }
 
-int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
+int64_t write_chrome(nb::callable write, const formats::Lanes& lanes, nb::dict tables, nb::dict names, nb::dict layout,
                      int64_t base, bool first) {
-    trace::ChromeInput in;
+    formats::ChromeInput in;
     in.names = texts(names["names"]);
     in.categories = texts(names["categories"]);
     in.outcomes = texts(names["outcomes"]);
@@ -140,34 +140,34 @@ int64_t write_chrome(nb::callable write, const trace::Lanes& lanes, nb::dict tab
     in.base = base;
     PythonSink sink(std::move(write));
     nb::gil_scoped_release release;
-    return trace::write_chrome(in, lanes, first, sink);
+    return formats::write_chrome(in, lanes, first, sink);
 }
 
 }  // namespace
 
 void bind_trace_writers(nb::module_& m) {
-    nb::class_<trace::Lanes>(m, "Lanes", "The lanes on which the spans of each track nest.")
+    nb::class_<formats::Lanes>(m, "Lanes", "The lanes on which the spans of each track nest.")
         .def(
-            "lane", [](trace::Lanes& l) { return array(std::vector<int32_t>(l.lane)); },
+            "lane", [](formats::Lanes& l) { return array(std::vector<int32_t>(l.lane)); },
             nb::sig("def lane(self) -> numpy.typing.NDArray[numpy.int32]"), "Of each span.")
         .def(
-            "track", [](trace::Lanes& l) { return array(std::vector<int32_t>(l.track)); },
+            "track", [](formats::Lanes& l) { return array(std::vector<int32_t>(l.track)); },
             nb::sig("def track(self) -> numpy.typing.NDArray[numpy.int32]"), "Of each lane.")
         .def(
-            "order", [](trace::Lanes& l) { return array(std::vector<int64_t>(l.order)); },
+            "order", [](formats::Lanes& l) { return array(std::vector<int64_t>(l.order)); },
             nb::sig("def order(self) -> numpy.typing.NDArray[numpy.int64]"),
             "The rows of the spans, lane by lane, outer before inner.");
     m.def(
         "assign_lanes",
         [](nb::dict columns, int32_t tracks) {
             Columns c(columns, "start");
-            trace::Spans s;
+            formats::Spans s;
             s.count = c.rows();
             s.track = c.get<int32_t>("track");
             s.start = c.get<int64_t>("start");
             s.duration = c.get<int64_t>("duration");
             nb::gil_scoped_release release;
-            return trace::assign_lanes(s, tracks);
+            return formats::assign_lanes(s, tracks);
         },
         nb::arg("spans"), nb::arg("tracks"),
         nb::sig("def assign_lanes(spans: dict[str, typing.Any], tracks: int) -> Lanes"),
@@ -175,7 +175,7 @@ void bind_trace_writers(nb::module_& m) {
     m.def(
         "deflate",
         [](nb::bytes data) {
-            trace::Bytes out;
+            Bytes out;
             deflate(out, {data.c_str(), data.size()});
             return nb::bytes(out.data(), out.size());
         },

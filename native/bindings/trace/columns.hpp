@@ -52,7 +52,7 @@ class Columns {
     template <class T>
     const T* references(const char* name, int64_t count, bool nullable) {
         const T* values = get<T>(name);
-        constexpr T null = sizeof(T) == 8 ? T(trace::none) : T(-1);
+        constexpr T null = sizeof(T) == 8 ? T(null_int64) : T(-1);
         for (int64_t row = 0; row < rows_; ++row)
             if ((values[row] < 0 || int64_t(values[row]) >= count) && !(nullable && values[row] == null))
                 throw Error(ErrorKind::value, std::string(name) + " of row " + std::to_string(row) + " is " +
@@ -72,10 +72,10 @@ class Columns {
 };
 
 // (offsets: int64 array, data: bytes-like): the strings of an Arrow large_string array.
-trace::Texts texts(nanobind::handle pair);
+formats::Texts texts(nanobind::handle pair);
 
 // Hands pieces to a Python callable that takes bytes; the caller has released the GIL.
-class PythonSink final : public trace::Sink {
+class PythonSink final : public formats::Sink {
   public:
     explicit PythonSink(nanobind::callable write) : write_(std::move(write)) {}
     void write(std::string_view bytes) override {

@@ -1,25 +1,26 @@
 #include "analysis/enclosing.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/clamped.hpp"
-#include "encoding/column.hpp"
+#include "base/innermost_span.hpp"
+#include "base/null_int64.hpp"
 
 namespace eventide {
 namespace {
 
-int64_t end_of(const SpanColumns& spans, size_t row) {
-    return spans.duration[row] == NONE ? INT64_MAX : clamped::add(spans.start[row], spans.duration[row]);
+int64_t end_of(const SpanTimes& spans, size_t row) {
+    return spans.duration[row] == null_int64 ? INT64_MAX : clamped::add(spans.start[row], spans.duration[row]);
 }
 
-// Spans of the points' tracks alone, outer before inner.
-std::vector<size_t> in_order(const SpanColumns& spans, const Points& points) {
+// The spans of the points' tracks only, by track and start, outer before inner.
+std::vector<size_t> in_order(const SpanTimes& spans, const FlowPoints& points) {
     std::vector<int32_t> tracks(points.track, points.track + points.rows);
     std::sort(tracks.begin(), tracks.end());
     tracks.erase(std::unique(tracks.begin(), tracks.end()), tracks.end());
-    tracks.erase(tracks.begin(), std::lower_bound(tracks.begin(), tracks.end(), 0));  // no span is on those
+    tracks.erase(tracks.begin(), std::lower_bound(tracks.begin(), tracks.end(), 0));  // no span has such a track
     std::vector<bool> wanted(tracks.empty() ? 0 : size_t(tracks.back()) + 1);
     for (const int32_t track : tracks) wanted[size_t(track)] = true;
     std::vector<size_t> order;
@@ -37,37 +38,21 @@ std::vector<size_t> in_order(const SpanColumns& spans, const Points& points) {
 
 }  // namespace
 
-void find_spans(const SpanColumns& spans, const Points& points, int64_t* out) {
+void find_spans(const SpanTimes& spans, const FlowPoints& points, int64_t* out) {
     const std::vector<size_t> order = in_order(spans, points);
-    std::vector<size_t> asked(points.rows);
-    for (size_t i = 0; i < asked.size(); ++i) asked[i] = i;
-    std::sort(asked.begin(), asked.end(), [&](size_t a, size_t b) {
-        return std::tie(points.track[a], points.time[a]) < std::tie(points.track[b], points.time[b]);
-    });
-    std::vector<size_t> open;
-    size_t next = 0;
-    int32_t track = -1;
-    for (const size_t point : asked) {
-        const int64_t time = points.time[point];
-        if (points.track[point] != track) {
-            track = points.track[point];
-            open.clear();
-            while (next < order.size() && spans.track[order[next]] < track) ++next;
-        }
-        const auto here = [&] { return next < order.size() && spans.track[order[next]] == track; };
-        for (; here() && spans.start[order[next]] <= time; ++next) {
-            while (!open.empty() && end_of(spans, open.back()) < spans.start[order[next]]) open.pop_back();
-            open.push_back(order[next]);
-        }
-        while (!open.empty() && end_of(spans, open.back()) < time) open.pop_back();
-        if (points.enclosing[point]) {
-            out[point] = open.empty() ? -1 : int64_t(open.back());
-        } else if (!open.empty() && spans.start[open.back()] == time) {
-            out[point] = int64_t(open.back());
-        } else {
-            out[point] = here() ? int64_t(order[next]) : -1;
-        }
-    }
+    const auto spans_of = [&](int32_t track) {
+        const auto begin =
+            std::partition_point(order.begin(), order.end(), [&](size_t row) { return spans.track[row] < track; });
+        return std::pair(
+            begin, std::partition_point(begin, order.end(), [&](size_t row) { return spans.track[row] == track; }));
+    };
+    find_innermost(
+        {points.track, points.time, points.rows}, spans_of, [&](size_t row) { return spans.start[row]; },
+        [&](int64_t row, int64_t time) { return end_of(spans, size_t(row)) < time; },
+        [&](size_t point, int64_t row, int64_t next) {
+            const bool starts_here = row >= 0 && spans.start[row] == points.time[point];
+            out[point] = points.enclosing[point] || starts_here ? row : next;
+        });
 }
 
 }  // namespace eventide

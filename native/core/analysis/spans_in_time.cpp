@@ -12,7 +12,7 @@ class Sweep {
   public:
     explicit Sweep(const Nesting& n) : n_(n) {}
 
-    // Hands out the time up to `until` to whoever is innermost.
+    // Adds the time up to `until` to the self time of the innermost span.
     void advance(int64_t until) {
         while (now_ < until) {
             const int64_t top = innermost();
@@ -68,9 +68,9 @@ void relax(const int64_t* source, const int64_t* target, const int64_t* gap, siz
         slack[source[i]] = std::min(slack[source[i]], clamped::add(gap[i], slack[target[i]]));
 }
 
-size_t follow(const int64_t* pred, const int64_t* low, int64_t node, int64_t begin, size_t room, int64_t* out) {
+size_t follow(const int64_t* pred, const int64_t* low, int64_t node, int64_t begin, size_t capacity, int64_t* out) {
     size_t count = 0;
-    while (node >= 0 && count < room) {
+    while (node >= 0 && count < capacity) {
         out[count++] = node;
         if (low[node] <= begin) break;
         node = pred[node];

@@ -1,13 +1,16 @@
-// Sums and products of times that come from a file: at the ends of the range they stay there instead of overflowing.
-// The lowest value is left out, because it is the null of the columns.
+// Arithmetic on times that come from a file: results are clamped to the range instead of overflowing. The lowest int64
+// is never a result, because it is the null of the columns.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "base/null_int64.hpp"
+
 namespace eventide::clamped {
 
 inline constexpr int64_t highest = INT64_MAX, lowest = -INT64_MAX;
+static_assert(lowest > null_int64);
 
 constexpr int64_t add(int64_t a, int64_t b) noexcept {
     int64_t out = 0;
@@ -24,7 +27,7 @@ constexpr int64_t multiply(int64_t a, int64_t b) noexcept {
     if (__builtin_mul_overflow(a, b, &out)) return (a < 0) == (b < 0) ? highest : lowest;
     return out < lowest ? lowest : out;
 }
-// To the nearest; 0 for what is not a number.
+// To the nearest integer; NaN gives 0.
 inline int64_t round(double v) noexcept {
     if (std::isnan(v)) return 0;
     if (v >= 0x1p63) return highest;

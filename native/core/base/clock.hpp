@@ -1,4 +1,4 @@
-// The trace's clock: CLOCK_MONOTONIC in nanoseconds. Costs one vDSO call (about 20 ns).
+// The clock of traces: CLOCK_MONOTONIC in nanoseconds. A read is one vDSO call (about 20 ns).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A device of the process: the number of its type in the registry and the index within the type. -1: none.
+// Identifies a device of the process: the number of its type in the registry and the index within the type. -1: none.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// A hash map from keys of whole numbers to small values: open addressing in one array. Nothing is ever erased.
+// A hash map from integer keys to small values: open addressing in one array. Entries are never erased.
 //
-// Keys may come from a file of unknown origin: the hash depends on a random number of this process, so that no file can
-// be made whose keys all share a place.
+// Keys may come from an untrusted file: the hash depends on a random number of this process, so that no file can be
+// crafted whose keys all collide.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class FlatMap {
         Slot& slot = slots_[place(key)];
         return slot.used ? &slot.value : nullptr;
     }
-    // The value, made if it is not there; valid until the next call.
+    // The value, inserted if it is missing; valid until the next call.
     Value& at(const Key& key) {
         if ((size_ + 1) * 2 > slots_.size()) grow(slots_.empty() ? 64 : slots_.size() * 2);
         Slot& slot = slots_[place(key)];
@@ -56,8 +56,8 @@ class FlatMap {
         bool used = false;
     };
 
-    // Keys whose last numbers are neighbours stay neighbours: ids count up, and a miss of the cache costs more than all
-    // else here.
+    // Keys with adjacent last numbers get adjacent slots: ids count up, and a cache miss costs more than the rest of a
+    // lookup.
     uint64_t hash(const Key& key) const {
         uint64_t h = secret_;
         for (size_t i = 0; i < numbers; ++i) {
@@ -66,7 +66,7 @@ class FlatMap {
         }
         return h << 6 | (key[numbers - 1] & 63);
     }
-    static bool same(const Key& x, const Key& y) {  // that of std::array is a call of memcmp
+    static bool same(const Key& x, const Key& y) {  // operator== of std::array calls memcmp
         uint64_t differs = 0;
         for (size_t i = 0; i < numbers; ++i) differs |= x[i] ^ y[i];
         return !differs;

@@ -1,5 +1,5 @@
-// Sleeping on a 32-bit word. Unlike std::atomic::wait it has a timeout and returns at once when a signal arrives,
-// which is how Ctrl-C gets out of a blocking call (0.15 ms measured, against 50 ms for polling).
+// Waiting on a 32-bit word. Unlike std::atomic::wait it has a timeout and returns when a signal arrives, which lets
+// Ctrl-C interrupt a blocking call (0.15 ms measured, against 50 ms for polling).
 #pragma once
 
 #include <linux/futex.h>

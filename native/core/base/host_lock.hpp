@@ -1,4 +1,4 @@
-// The lock that Python work needs (the GIL), as the core sees it: something the bindings install. Without one (C++
+// The interface to the lock that Python work needs (the GIL). The bindings install an implementation; without one (C++
 // programs, C++ tests) it costs nothing.
 #pragma once
 
@@ -14,12 +14,12 @@ class HostLock {
     virtual void release() = 0;
     // Called by a core thread that is about to end, without the lock.
     virtual void forget_thread() = 0;
-    // How long one run of work may keep the lock while others may want it.
+    // How long one run of work may hold the lock before other threads get a turn.
     virtual int64_t slice_ns() = 0;
-    // For calls into a device from any thread, with or without the lock: takes it if need be; leave() undoes that.
+    // For calls into a device from any thread: takes the lock if this thread does not hold it; leave() undoes that.
     virtual int enter() = 0;
     virtual void leave(int how) = 0;
-    // Lets go of the lock if this thread has it; nullptr if not. resume() takes it back.
+    // Releases the lock if this thread holds it, else returns nullptr. resume() takes it again.
     virtual void* suspend() = 0;
     virtual void resume(void* held) = 0;
 
@@ -47,8 +47,8 @@ class HostRun {
         held_ = false;
         if (lock_) lock_->release();
     }
-    // Ends the run if it has lasted its slice: others get their turn between two items, never within one.
-    void breathe(int64_t now) {
+    // Ends the run after its time slice: other threads get a turn between two items, never within one.
+    void leave_after_slice(int64_t now) {
         if (held_ && lock_ && now - started_ >= lock_->slice_ns()) leave();
     }
     bool held() const noexcept { return held_; }

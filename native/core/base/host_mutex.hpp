@@ -1,5 +1,5 @@
-// A recursive lock that may be held while a device's own code runs, Python included. Whoever has to wait for it lets go
-// of the host lock meanwhile, so the holder can always take that.
+// A recursive lock that may be held while a device's own code runs, Python included. A thread that waits for it
+// releases the host lock meanwhile, so that the owner can always take the host lock.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A queue of small numbers for any number of threads, first in first out, without locks (Vyukov's bounded queue).
 //
-// A thread that is stopped in the middle of push or pop makes its cell look taken or empty for that time; the others
-// see a full or an empty queue and go on.
+// While a thread is preempted inside push or pop, its cell appears occupied or empty: other threads see a full or an
+// empty queue and do not block.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ class IndexQueue {
         }
     }
 
-    // A moment's look.
+    // Approximate while other threads push or pop.
     uint64_t size() const noexcept {
         const uint64_t head = head_.load(std::memory_order_relaxed), tail = tail_.load(std::memory_order_relaxed);
         return tail > head ? tail - head : 0;

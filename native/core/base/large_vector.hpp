@@ -1,5 +1,5 @@
-// A vector for columns of millions of rows: where it is large, the kernel is asked for large pages. A page fault for
-// each 4 KB took longer than to fill them.
+// A vector for columns of millions of rows, with large pages where it is large: page faults for each 4 KB took longer
+// than filling them.
 #pragma once
 
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ struct LargePages {
         const size_t rounded = (bytes + page - 1) / page * page;
         void* memory = std::aligned_alloc(page, rounded);
         if (!memory) throw std::bad_alloc();
-        madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: without it all is only slower
+        madvise(memory, rounded, MADV_HUGEPAGE);  // optional: a failure only costs speed
         return static_cast<T*>(memory);
     }
     void deallocate(T* memory, size_t count) noexcept {

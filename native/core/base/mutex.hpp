@@ -1,6 +1,6 @@
-// The mutex of the core, and the rule about it (docs/locks.md): no lock of ours is held while a hook, a callback or a
-// device's own code runs, but for order locks (host_mutex.hpp) around a device's code. A build with
-// EVENTIDE_CHECK_LOCKS counts the locks that a thread holds and aborts where that is not so; others check nothing.
+// The mutex of the core and its rule (docs/locks.md): no lock of the core is held while a hook, a callback or a
+// device's own code runs, except order locks (host_mutex.hpp) around a device's code. A build with EVENTIDE_CHECK_LOCKS
+// counts the locks of each thread and aborts where the rule is broken; other builds check nothing.
 #pragma once
 
 #include <mutex>
@@ -39,11 +39,11 @@ inline void check_outside(const char* what) {
     check(what, 0);
 }
 
-// While it lives a polled device's own code runs, which may call anything: it starts with no lock of its own.
+// Scope in which a polled device's own code runs. That code may call anything: its count starts at 0.
 class DeviceCall {
   public:
     DeviceCall() : outer_(held) {
-        check("a device", 2);  // of the stream, and of an event that is recorded there
+        check("a device", 2);  // the stream's, and that of an event that is recorded there
         held = {};
     }
     ~DeviceCall() { held = outer_; }
@@ -86,7 +86,7 @@ inline void check_outside(const char*) {}
 inline void count_order(int) {}
 
 struct DeviceCall {
-    DeviceCall() {}  // not trivial, so that an unused one is no warning
+    DeviceCall() {}  // not trivial: avoids a warning about an unused variable
 };
 
 }  // namespace locks

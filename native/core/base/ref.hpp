@@ -1,4 +1,4 @@
-// Intrusive reference counting: one word in the object, no control block, raw pointers can be re-wrapped.
+// Intrusive reference counting: one word in the object, no control block; a raw pointer can become a Ref again.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class RefCounted {
     virtual ~RefCounted() = default;
 
     void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
-    // False if the last reference is gone and the object is being destroyed.
+    // False if the object is being destroyed.
     bool try_retain() const noexcept {
         uint32_t n = refs_.load(std::memory_order_relaxed);
         while (n && !refs_.compare_exchange_weak(n, n + 1, std::memory_order_relaxed)) {
@@ -27,7 +27,7 @@ class RefCounted {
         if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
 
-    // How many there are; others may take and drop theirs meanwhile.
+    // The current count; other threads may change it meanwhile.
     uint32_t references() const noexcept { return refs_.load(std::memory_order_acquire); }
 
   private:

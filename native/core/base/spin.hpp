@@ -1,9 +1,9 @@
-// Waiting awake for a few microseconds before a thread sleeps: waking a sleeper costs a system call, which is
-// several times the cost of handing over small work.
+// Spins for a few microseconds before a thread sleeps: waking a sleeping thread costs a system call, several times the
+// cost of handing over small work.
 //
-// Bounded three ways: one wait lasts `spin_ns` at most; a thread whose waits do not pay skips the next ones (1, 2, 4
-// ... 64), so one that idles sleeps; and while it waits it yields: the producer may need this very processor. At most
-// one thread less than the process has processors waits so.
+// Bounded in three ways: one wait lasts at most `spin_ns`; a thread whose waits fail skips the next ones (1, 2, 4 ...
+// 64), so an idle thread sleeps; a waiting thread yields, because the producer may need its processor. At most one
+// thread fewer than there are processors spins.
 #pragma once
 
 #include <sched.h>
@@ -30,13 +30,13 @@ class Spin {
                 for (int i = 0; i < 16; ++i) pause();
         }
         spinning.fetch_sub(1, std::memory_order_relaxed);
-        const bool paid = ready();
-        if (!paid) skip_ = penalty_;
-        penalty_ = paid ? 1 : std::min<uint32_t>(2 * penalty_, 64);
-        return paid;
+        const bool succeeded = ready();
+        if (!succeeded) skip_ = penalty_;
+        penalty_ = succeeded ? 1 : std::min<uint32_t>(2 * penalty_, 64);
+        return succeeded;
     }
 
-    // The child has none of the threads that waited.
+    // The spinning threads do not exist in the child.
     static void after_fork_in_child() noexcept { spinning.store(0, std::memory_order_relaxed); }
 
   private:
@@ -58,7 +58,7 @@ class Spin {
     }
     static inline constinit std::atomic<int> spinning{0};
 
-    uint32_t skip_ = 1;  // waits not to make; the first one of a thread's life is before its first work
+    uint32_t skip_ = 1;  // waits to skip; the first wait of a thread comes before its first work
     uint32_t penalty_ = 1;
 };
 

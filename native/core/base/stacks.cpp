@@ -10,7 +10,7 @@
 namespace eventide::stacks {
 namespace {
 
-// A stack, or a form that settles to one: that has the same number, and no texts of its own.
+// A normalized stack, or a variant of one: a variant has the same number and no texts of its own.
 struct Stack {
     uint64_t hash;
     uint32_t id;
@@ -19,19 +19,19 @@ struct Stack {
     std::unique_ptr<Frame[]> frames;
 };
 
-constexpr size_t slots = 1 << 19;                      // 4 MB of address space, touched only where stacks fall
-constexpr uint32_t most_forms = slots * 3 / 4 - most;  // those beyond are settled anew each time
+constexpr size_t slots = 1 << 19;                        // 4 MB of address space; only used pages take memory
+constexpr uint32_t max_variants = slots * 3 / 4 - most;  // further ones are normalized each time
 static_assert(most < slots * 3 / 4);
 
 constinit std::atomic<const Stack*> table[slots] = {};
 constinit std::atomic<const Stack*> by_id[most + 1] = {};
 std::atomic<uint32_t> used{0};
-std::atomic<uint32_t> forms{0};
+std::atomic<uint32_t> variants{0};
 std::atomic<uint64_t> lost{0};
 
 Mutex change;  // guards texts and changes of the tables
 std::unordered_set<std::string>& texts() {
-    static auto* all = new std::unordered_set<std::string>;  // read by threads that outlive static objects
+    static auto* all = new std::unordered_set<std::string>;  // never destroyed: threads may outlive static objects
     return *all;
 }
 
@@ -53,7 +53,7 @@ uint64_t hash_of(const RawFrame* frames, uint32_t count) noexcept {
     return h;
 }
 
-// The stack, or the empty slot where it belongs.
+// The stack, or null with the empty slot where it belongs.
 const Stack* find(uint64_t hash, const RawFrame* frames, uint32_t count, size_t& slot) noexcept {
     for (slot = hash % slots;; slot = (slot + 1) % slots) {
         const Stack* s = table[slot].load(std::memory_order_acquire);
@@ -62,14 +62,14 @@ const Stack* find(uint64_t hash, const RawFrame* frames, uint32_t count, size_t&
     }
 }
 
-// The number that it has from now on, or that somebody who was faster gave it.
-uint32_t add(std::unique_ptr<Stack> fresh, bool is_form) {
+// Its new number, or the one that another thread assigned meanwhile.
+uint32_t add(std::unique_ptr<Stack> fresh, bool is_variant) {
     std::lock_guard lock(change);
     size_t slot;
     if (const Stack* s = find(fresh->hash, fresh->raw.get(), fresh->count, slot)) return s->id;
-    if (is_form) {
-        if (forms.load(std::memory_order_relaxed) >= most_forms) return fresh->id;
-        forms.fetch_add(1, std::memory_order_relaxed);
+    if (is_variant) {
+        if (variants.load(std::memory_order_relaxed) >= max_variants) return fresh->id;
+        variants.fetch_add(1, std::memory_order_relaxed);
     } else {
         if (used.load(std::memory_order_relaxed) >= most) return 0;
         fresh->id = used.load(std::memory_order_relaxed) + 1;
@@ -88,22 +88,22 @@ uint32_t intern(const RawFrame* frames, uint32_t count, const Language& language
     const uint64_t hash = hash_of(frames, count);
     size_t slot;
     if (const Stack* s = find(hash, frames, count, slot)) return s->id;
-    std::vector<RawFrame> settled(count);
-    std::transform(frames, frames + count, settled.begin(), language.settle);
-    const bool is_form = !std::equal(frames, frames + count, settled.begin());
-    const uint32_t id = is_form ? intern(settled.data(), count, language) : 0;
-    if (is_form && (!id || forms.load(std::memory_order_relaxed) >= most_forms)) return id;
-    if (!is_form && used.load(std::memory_order_relaxed) >= most) {
+    std::vector<RawFrame> normalized(count);
+    std::transform(frames, frames + count, normalized.begin(), language.normalize);
+    const bool is_variant = !std::equal(frames, frames + count, normalized.begin());
+    const uint32_t id = is_variant ? intern(normalized.data(), count, language) : 0;
+    if (is_variant && (!id || variants.load(std::memory_order_relaxed) >= max_variants)) return id;
+    if (!is_variant && used.load(std::memory_order_relaxed) >= most) {
         lost.fetch_add(1, std::memory_order_relaxed);
         return 0;
     }
     auto fresh = std::make_unique<Stack>(Stack{hash, id, count, std::make_unique<RawFrame[]>(count), nullptr});
     std::copy(frames, frames + count, fresh->raw.get());
-    if (!is_form) {
+    if (!is_variant) {
         fresh->frames = std::make_unique<Frame[]>(count);
         std::transform(frames, frames + count, fresh->frames.get(), language.resolve);
     }
-    return add(std::move(fresh), is_form);
+    return add(std::move(fresh), is_variant);
 }
 
 std::vector<Frame> resolve(uint32_t id) {

@@ -1,14 +1,14 @@
-// Stacks of the host language, interned for the whole process: one number for one stack, for ever.
+// Stacks of the host language, interned for the whole process: a stack has one number that never changes.
 //
-//   uint32_t id = stacks::capture();      // in any native listener; 0: this thread runs none of its code just now
+//   uint32_t id = stacks::capture();      // in any native listener; 0: the thread runs no such code now
 //   stacks::resolve(id)                   // innermost frame first; from any thread, without the host lock
 //
-// The bindings install what walks the frames. A stack seen before costs a walk, a hash and one comparison; a new one
-// is resolved to text at once, while its code is sure to exist. Nothing is ever removed, so there is a limit; stacks
-// beyond it are 0 and counted.
+// The bindings install the function that walks the frames. A known stack costs a walk, a hash and one comparison; a new
+// one is resolved to text at once, while its code exists. Stacks are never removed, so their number is limited; stacks
+// beyond the limit are 0 and counted.
 //
-//   table      written under a lock, read by anybody: a slot goes from empty to a stack and stays
-//   texts      the same lock; what they hold stands still for the life of the process
+//   table      written under a lock, read by any thread without it: a slot is set once
+//   texts      written under the same lock; a text never moves
 #pragma once
 
 #include <atomic>
@@ -18,21 +18,21 @@
 
 namespace eventide::stacks {
 
-// One place of a stack as the walker knows it: some code, and how far it has come.
+// A frame as the walker sees it: a code object and the current instruction.
 struct RawFrame {
     const void* code;
     int32_t instruction;
     bool operator==(const RawFrame&) const = default;
 };
 
-// The same for people. The texts live as long as the process.
+// The readable form of a frame. The texts are never freed.
 struct Frame {
     std::string_view file;
     std::string_view function;
     int32_t line;
 };
 
-inline constexpr int deepest = 128;  // frames; of a deeper stack the innermost are kept
+inline constexpr int deepest = 128;  // frames; the innermost ones of a deeper stack are kept
 inline constexpr uint32_t most = 150'000;
 
 using Capture = uint32_t (*)();
@@ -43,19 +43,19 @@ inline uint32_t capture() {
     return walk ? walk() : 0;
 }
 
-// What the walker's language says of a frame that is new here.
+// How the host language interprets a new frame.
 struct Language {
-    RawFrame (*settle)(const RawFrame&);  // one form for places that are one to people; of a settled one, itself
-    Frame (*resolve)(const RawFrame&);    // of a settled one
+    RawFrame (*normalize)(const RawFrame&);  // one RawFrame for all that resolve to the same Frame; idempotent
+    Frame (*resolve)(const RawFrame&);       // of a normalized one
 };
 
-// The number of this stack; those that settle to one have one.
+// The number of this stack; stacks that are equal when normalized have the same number.
 uint32_t intern(const RawFrame* frames, uint32_t count, const Language& language);
 
-// Empty for 0 and for numbers that nobody has got.
+// Empty for 0 and for numbers that are not assigned.
 std::vector<Frame> resolve(uint32_t id);
 
-// A copy of the text that stays; equal texts share one.
+// A copy of the text that is never freed; equal texts share one.
 std::string_view keep(std::string_view text);
 
 struct Statistics {

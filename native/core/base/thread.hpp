@@ -1,6 +1,6 @@
-// Threads of the core. They take no signals (those belong to the main thread), are never joined, and end by returning.
+// Threads of the core. They block all signals (the main thread handles them), are never joined, and end by returning.
 //
-// A thread that asks for the GIL while the interpreter goes down is ended by pthread_exit, which unwinds its stack and
+// A thread that takes the GIL while the interpreter shuts down is ended by pthread_exit, which unwinds its stack and
 // aborts the process at any noexcept or catch (...) frame. The bindings park it before it unwinds the core (or_park in
 // python.hpp), but a task's own Python code may still end the thread: so the functions given to start_thread, and all
 // they call while Python may run, have neither (std::thread would add one).
@@ -8,13 +8,13 @@
 
 namespace eventide {
 
-// Throws Error (device) if the system has no thread to give.
+// Throws Error (device) if the system cannot start a thread.
 void start_thread(void* (*function)(void*), void* argument);
 
-// At most 15 characters are shown by the system.
+// The system shows at most 15 characters.
 void name_this_thread(const char* name) noexcept;
 
-// Never returns: where a thread waits for the end of the process, with all the locks that it holds.
+// Never returns: a thread waits here for the end of the process, with all the locks that it holds.
 [[noreturn]] void park_thread();
 
 }  // namespace eventide

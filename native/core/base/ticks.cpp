@@ -9,7 +9,7 @@
 namespace eventide::ticks {
 namespace {
 
-// EVENTIDE_CLOCK=monotonic turns the counter off: for machines whose counter lies, and for tests.
+// EVENTIDE_CLOCK=monotonic disables the counter: for machines with a wrong counter, and for tests.
 bool find_counter() noexcept {
     if (const char* wanted = std::getenv("EVENTIDE_CLOCK"); wanted && wanted[0] == 'm') return false;
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
-// The recorder's stamps: the processor's own counter where it runs evenly and never stops (8 ns a look), else
-// CLOCK_MONOTONIC in nanoseconds (25 ns). Which one, and how ticks become nanoseconds, is stored with the trace.
+// The recorder's time stamps: the processor's counter where it is invariant (8 ns per read), else CLOCK_MONOTONIC in
+// nanoseconds (25 ns). The source and the conversion to nanoseconds are stored with the trace.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ inline uint64_t now() noexcept {
     return uint64_t(now_ns());
 }
 
-// The same moment on both clocks; it lies within `width_ns` (the time between two looks at the clock around it).
+// One moment on both clocks, exact to `width_ns`: the time between the two reads of the clock around it.
 struct Anchor {
     uint64_t ticks;
     int64_t ns;
     int64_t width_ns;
 };
 
-// The tightest of some tries: a look that was interrupted is no good.
+// The narrowest of several tries: an interrupted one is too wide.
 Anchor anchor() noexcept;
 
 // "tsc", "cntvct" or "clock_monotonic"

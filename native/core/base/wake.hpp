@@ -1,5 +1,5 @@
-// Waking sleepers from a worker. A thread that is woken while the worker still holds the host lock goes straight back
-// to sleep for it, which doubles the cost of a round trip; so a worker remembers the wake-up until it has let go.
+// Wakes threads that wait for a worker. A thread that wakes while the worker still holds the host lock blocks on that
+// lock again, which doubles the cost of a round trip; so a worker defers the wake-up until it has released the lock.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,12 @@
 
 namespace eventide {
 
-// Now; on a worker between two of its own steps: at its next wake_now().
+// At once, or, on a worker that defers wake-ups, at its next wake_now().
 inline void wake_soon(std::atomic<uint32_t>& word) noexcept {
     ThreadContext& c = thread_context;
     if (!c.defers_wakes) return futex::wake_all(word);
     if (c.wake && c.wake != &word) futex::wake_all(*c.wake);
-    c.wake = &word;  // if the object dies meanwhile, waking its address wakes nobody
+    c.wake = &word;  // if the object is destroyed meanwhile, the wake-up has no effect
 }
 
 inline void wake_now() noexcept {

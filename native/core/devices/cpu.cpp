@@ -145,7 +145,7 @@ class CpuStream final : public DeviceStream {
                 else if (!run.held())
                     run.enter(now_ns());
                 stream_.execute(work);
-                if (run.held()) run.breathe(now_ns());
+                if (run.held()) run.leave_after_slice(now_ns());
                 break;
             }
             case Item::mark: {

@@ -1,57 +1,51 @@
 #include "encoding/args_shape.hpp"
 
-#include <algorithm>
+#include "encoding/json_scan.hpp"
 
-#include "encoding/json_cursor.hpp"
-
-namespace eventide::trace::json {
+namespace eventide::json {
 namespace {
 
-constexpr unsigned patience = 16;  // texts that are learnt for nothing before it is given up
-
-// A name that stands in the text as it is, and that a writer need not look at again.
-bool plain(std::string_view name) {
-    const auto special = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\'; };
-    return name != "eventide" && std::none_of(name.begin(), name.end(), special);
-}
+constexpr unsigned max_unmatched = 16;  // assigning costs more than parsing: stop where no shape ever matches
 
 }  // namespace
 
-bool Shape::learn(std::string_view object) {
-    if (wasted_ == patience) return false;
-    ++wasted_;
+bool ArgsShape::assign(std::string_view object) {
+    if (unmatched_ == max_unmatched) return false;
+    ++unmatched_;
     text_.clear();
     sizes_.clear();
     names_.clear();
-    if (read(object)) return true;
+    if (parse(object)) return true;
     sizes_.clear();
     return false;
 }
 
-bool Shape::read(std::string_view object) {
-    Cursor cursor(object);
-    const char* piece = object.data();
-    const auto keep = [&](const char* end) {
+bool ArgsShape::parse(std::string_view object) {
+    PaddedText padded;
+    Scanner scan = padded.scan(object);
+    const char* piece = scan.at;
+    const char* const object_end = piece + object.size();
+    const auto keep_piece = [&](const char* end) {
         text_.append(piece, size_t(end - piece));
         sizes_.push_back(uint32_t(end - piece));
     };
-    if (!cursor.take('{')) return false;
-    do {
-        std::string_view name;
-        std::string decoded;
-        if (!cursor.string(name, decoded) || name.data() == decoded.data() || !plain(name) || !cursor.take(':'))
-            return false;
-        const std::string_view number = cursor.number();
-        const char *at = number.data(), *const end = at + number.size();
+    if (!scan.expect('{', "")) return false;
+    for (bool last = false; !last;) {
+        Value name, number;
+        if (!scan.space() || *scan.at != '"' || !scan.string(name)) return false;
+        if (name.flags || name.inner() == "eventide") return false;
+        if (!scan.expect(':', "") || !scan.value(number)) return false;
+        const char* at = number.begin;
         uint64_t bits;
-        if (number.empty() || !whole_number(at, end, bits) || at != end) return false;
-        names_.emplace_back(name);
-        keep(number.data());
-        piece = end;
-    } while (cursor.take(','));
-    if (!cursor.take('}') || cursor.peek() != '\0') return false;
-    keep(object.data() + object.size());
+        if (!read_integer(at, number.end, bits) || at != number.end) return false;
+        names_.emplace_back(name.inner());
+        keep_piece(number.begin);
+        piece = number.end;
+        if (!scan.separator('}', last)) return false;
+    }
+    if (scan.space()) return false;  // more than blanks follows
+    keep_piece(object_end);
     return true;
 }
 
-}  // namespace eventide::trace::json
+}  // namespace eventide::json

@@ -1,5 +1,5 @@
-// Arguments that repeat. Events of one name have the same arguments in the same order, and most are whole numbers: what
-// stands between the numbers is compared in one go, and nothing is parsed twice.
+// Recognizes arguments that repeat. Events of one name have the same arguments in the same order, and most values are
+// integers: the text between the integers is compared at once instead of being parsed again.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-namespace eventide::trace::json {
+namespace eventide::json {
 
-class Shape {
+class ArgsShape {
   public:
-    // Remembers the text of a flat object of whole numbers in place of what it knew. False, and nothing known, where
-    // the text is anything else, has a name with an escape or ours ("eventide"), or where learning never paid.
-    bool learn(std::string_view object);
-    // Whether the text differs from what was learnt in its numbers only; it is such an object as well then. Gives each
-    // number to `each(place, bits)`, which may have been called where the answer is no.
+    // Replaces the shape by that of a flat object of integers. False, and no shape, where the text is anything else,
+    // has a name with an escape or our own name ("eventide"), or where too many shapes in a row were never matched.
+    bool assign(std::string_view object);
+    // Whether the text differs from the assigned one in its integers only; it is then such an object as well. Calls
+    // `each(index, bits)` for each integer, also for the first ones of a text that does not match.
     template <class F>
     bool match(std::string_view object, F each) {
         const char *at = object.data(), *const end = at + object.size(), *piece = text_.data();
@@ -26,19 +26,19 @@ class Shape {
             piece += sizes_[i];
             if (i + 1 == sizes_.size()) break;
             uint64_t bits;
-            if (!whole_number(at, end, bits)) return false;
+            if (!read_integer(at, end, bits)) return false;
             each(i, bits);
         }
         if (at != end || sizes_.empty()) return false;
-        wasted_ = 0;
+        unmatched_ = 0;
         return true;
     }
     // The names, in order.
     const std::vector<std::string>& names() const { return names_; }
 
   private:
-    // Passes over a whole number of at most 18 digits, as JSON has them.
-    static bool whole_number(const char*& at, const char* end, uint64_t& bits) {
+    // Moves `at` behind an integer of at most 18 digits in JSON's syntax.
+    static bool read_integer(const char*& at, const char* end, uint64_t& bits) {
         const bool negative = at < end && *at == '-';
         at += negative;
         const char* const begin = at;
@@ -48,12 +48,12 @@ class Shape {
         const auto digits = at - begin;
         return digits > 0 && digits <= 18 && (digits == 1 || *begin != '0');
     }
-    bool read(std::string_view object);
+    bool parse(std::string_view object);
 
-    std::string text_;             // what stands before, between and behind the numbers
-    std::vector<uint32_t> sizes_;  // of each piece of `text_`: one more than numbers, or none
+    std::string text_;             // the pieces before, between and after the integers
+    std::vector<uint32_t> sizes_;  // of each piece of `text_`: one more than integers; empty: no shape
     std::vector<std::string> names_;
-    unsigned wasted_ = 0;  // texts learnt since one has matched
+    unsigned unmatched_ = 0;  // shapes assigned since the last match
 };
 
-}  // namespace eventide::trace::json
+}  // namespace eventide::json

@@ -1,5 +1,5 @@
-// What an encoder appends to. Not std::string, whose append is a call for every few bytes: this one is inlined, and
-// text whose length the compiler knows becomes a store or two.
+// The output buffer of the encoders. Unlike std::string's, its append is inlined: a literal costs a store or two
+// instead of a call.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace eventide::trace {
+namespace eventide {
 
 class Bytes {
   public:
@@ -26,15 +26,15 @@ class Bytes {
     operator std::string_view() const { return {data_.get(), size_}; }
 
     void clear() { size_ = 0; }
-    // Only to a smaller size.
+    // Drops the bytes behind `size`, which is at most size().
     void cut(size_t size) { size_ = size; }
 
     void push_back(char c) {
-        room(1)[0] = c;
+        reserve_tail(1)[0] = c;
         ++size_;
     }
     void append(const char* bytes, size_t count) {
-        if (count) std::memcpy(room(count), bytes, count);
+        if (count) std::memcpy(reserve_tail(count), bytes, count);
         size_ += count;
     }
     void append(std::string_view text) { append(text.data(), text.size()); }
@@ -53,12 +53,12 @@ class Bytes {
         return *this;
     }
 
-    // Where the next bytes go, with room for so many; `took` says how many it became.
-    char* room(size_t count) {
+    // At least `count` writable bytes behind the end; commit() then sets the end behind the bytes that were written.
+    char* reserve_tail(size_t count) {
         if (capacity_ - size_ < count) grow(count);
         return data_.get() + size_;
     }
-    void took(const char* end) { size_ = size_t(end - data_.get()); }
+    void commit(const char* end) { size_ = size_t(end - data_.get()); }
 
   private:
     void swap(Bytes& other) {
@@ -78,4 +78,4 @@ class Bytes {
     size_t size_ = 0, capacity_ = 0;
 };
 
-}  // namespace eventide::trace
+}  // namespace eventide

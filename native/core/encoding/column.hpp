@@ -1,11 +1,10 @@
-// Columns that grow in place (realloc moves pages, not bytes) and are read without a copy once they are whole.
+// Columns that grow in place (realloc moves pages, not bytes) and are exported without a copy when they are complete.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -14,28 +13,28 @@
 
 namespace eventide {
 
-constexpr int64_t NONE = std::numeric_limits<int64_t>::min();  // of a column of numbers: null
-
 template <typename T>
 class Column {
   public:
     Column() = default;
     Column(Column&& o) noexcept
-        : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)), room_(std::exchange(o.room_, 0)) {}
+        : data_(std::exchange(o.data_, nullptr)),
+          size_(std::exchange(o.size_, 0)),
+          capacity_(std::exchange(o.capacity_, 0)) {}
     Column& operator=(Column&& o) noexcept {
         std::swap(data_, o.data_);
         std::swap(size_, o.size_);
-        std::swap(room_, o.room_);
+        std::swap(capacity_, o.capacity_);
         return *this;
     }
     ~Column() { std::free(data_); }
 
     void push(T value) {
-        if (size_ == room_) reserve(size_ + 1);
+        if (size_ == capacity_) reserve(size_ + 1);
         data_[size_++] = value;
     }
     void append(const T* values, size_t count) {
-        if (size_ + count > room_) reserve(size_ + count);
+        if (size_ + count > capacity_) reserve(size_ + count);
         if (count) std::memcpy(static_cast<void*>(data_ + size_), values, count * sizeof(T));
         size_ += count;
     }
@@ -48,19 +47,19 @@ class Column {
 
   private:
     void reserve(size_t least) {
-        const size_t room = std::max(least, room_ + room_ / 2 + 64);
-        T* data = static_cast<T*>(std::realloc(static_cast<void*>(data_), room * sizeof(T)));
+        const size_t capacity = std::max(least, capacity_ + capacity_ / 2 + 64);
+        T* data = static_cast<T*>(std::realloc(static_cast<void*>(data_), capacity * sizeof(T)));
         if (!data) throw std::bad_alloc();
         data_ = data;
-        room_ = room;
+        capacity_ = capacity;
     }
 
     T* data_ = nullptr;
     size_t size_ = 0;
-    size_t room_ = 0;
+    size_t capacity_ = 0;
 };
 
-// A column that most traces do not have: no row of it exists until the first value.
+// A column that most traces do not have: it has no rows until the first value is set.
 template <typename T>
 struct SparseColumn {
     Column<T> column;
@@ -79,8 +78,8 @@ struct SparseColumn {
     }
 };
 
-// Texts as Arrow lays them out: 32-bit offsets into bytes, in chunks that stay far below 2 GiB. An empty text is null.
-class TextColumn {
+// Texts in Arrow's layout: 32-bit offsets into bytes, in chunks far below 2 GiB. An empty text is null.
+class ChunkedTextColumn {
   public:
     struct Chunk {
         Column<int32_t> offsets;
@@ -88,13 +87,13 @@ class TextColumn {
     };
 
     void push(std::string_view text) {
-        if (chunks_.empty() || chunks_.back()->bytes.size() + text.size() > FULL) start();
+        if (chunks_.empty() || chunks_.back()->bytes.size() + text.size() > max_chunk_bytes) start();
         Chunk& chunk = *chunks_.back();
         chunk.bytes.append(text.data(), text.size());
         chunk.offsets.push(int32_t(chunk.bytes.size()));
         ++rows_;
     }
-    void append(std::string_view text) {  // to the row pushed last
+    void append_to_last(std::string_view text) {
         Chunk& chunk = *chunks_.back();
         chunk.bytes.append(text.data(), text.size());
         chunk.offsets[chunk.offsets.size() - 1] = int32_t(chunk.bytes.size());
@@ -104,7 +103,7 @@ class TextColumn {
     const Chunk& chunk(size_t i) const { return *chunks_[i]; }
 
   private:
-    static constexpr size_t FULL = size_t(1) << 29;
+    static constexpr size_t max_chunk_bytes = size_t(1) << 29;
 
     void start() {
         chunks_.push_back(std::make_unique<Chunk>());

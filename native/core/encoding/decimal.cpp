@@ -5,13 +5,14 @@
 namespace eventide {
 namespace {
 
-constexpr unsigned __int128 MANY = (unsigned __int128)(1'000'000'000'000'000'000) * 100'000'000'000'000'000;  // 10^35
+constexpr unsigned __int128 digits_limit =
+    (unsigned __int128)(1'000'000'000'000'000'000) * 100'000'000'000'000'000;  // 10^35
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// A decimal number as digits * 10^exponent, as many digits as 120 bits hold; the others only move the exponent.
+// A decimal number as digits * 10^exponent. Digits beyond 120 bits only change the exponent.
 struct Decimal {
     bool negative = false;
     unsigned __int128 digits = 0;
@@ -21,17 +22,17 @@ struct Decimal {
 bool parse_decimal(std::string_view text, Decimal& out) {
     size_t i = 0;
     if (i < text.size() && (text[i] == '-' || text[i] == '+')) out.negative = text[i++] == '-';
-    size_t seen = 0;
+    size_t count = 0;
     bool fraction = false;
-    uint64_t few = 0;  // the first 18 digits, which are all of them in most numbers
+    uint64_t first_18 = 0;  // in most numbers these are all digits
     for (; i < text.size(); ++i) {
         if (text[i] == '.' && !fraction) {
             fraction = true;
         } else if (is_digit(text[i])) {
-            if (++seen <= 18) {
-                few = few * 10 + uint64_t(text[i] - '0');
-                out.digits = few;
-            } else if (out.digits < MANY) {
+            if (++count <= 18) {
+                first_18 = first_18 * 10 + uint64_t(text[i] - '0');
+                out.digits = first_18;
+            } else if (out.digits < digits_limit) {
                 out.digits = out.digits * 10 + uint64_t(text[i] - '0');
             } else {
                 out.exponent += !fraction;
@@ -42,7 +43,7 @@ bool parse_decimal(std::string_view text, Decimal& out) {
             break;
         }
     }
-    if (!seen) return false;
+    if (!count) return false;
     if (i == text.size()) return true;
     if (text[i] != 'e' && text[i] != 'E') return false;
     if (++i < text.size() && text[i] == '+') ++i;
@@ -66,7 +67,8 @@ std::string_view trim(std::string_view text) {
 std::optional<FineTime> parse_microseconds(std::string_view text) {
     Decimal number;
     if (!parse_decimal(trim(text), number)) return std::nullopt;
-    if (number.digits < 1'000'000'000'000'000'000u && number.exponent >= -3 && number.exponent <= 0) {  // most of them
+    if (number.digits < 1'000'000'000'000'000'000u && number.exponent >= -3 &&
+        number.exponent <= 0) {  // the common case
         constexpr int64_t scale[] = {1, 10, 100, 1000};
         int64_t ns;
         if (__builtin_mul_overflow(int64_t(number.digits), scale[number.exponent + 3], &ns) || ns > MAX_TIME)

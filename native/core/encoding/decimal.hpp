@@ -7,7 +7,7 @@
 
 namespace eventide {
 
-// Nanoseconds with what lies below them, so that a start and a duration are rounded once, as their sum.
+// Nanoseconds and picoseconds, so that the sum of a start and a duration is rounded once.
 struct FineTime {
     int64_t ns = 0;
     int32_t ps = 0;  // 0 to 999
@@ -19,13 +19,12 @@ struct FineTime {
     }
 };
 
-constexpr int64_t MAX_TIME = int64_t(1) << 61;  // ns, 73 years either way of 0; three of them still fit 64 bits
+constexpr int64_t MAX_TIME = int64_t(1) << 61;  // ns, 73 years; the sum of three fits 64 bits
 
-// Microseconds as JSON writes a number; digits below a picosecond do not count. Nothing where it is no number or is
-// beyond MAX_TIME.
+// A JSON number of microseconds; digits below a picosecond are ignored. Empty if it is not a number or beyond MAX_TIME.
 std::optional<FineTime> parse_microseconds(std::string_view text);
 
-// An integer of 64 bits, also as "12", "0x1f" or 12.0; addresses beyond 2^63 wrap. Nothing for anything else.
+// A 64-bit integer, written as 12, 0x1f or 12.0; addresses beyond 2^63 wrap. Empty for anything else.
 std::optional<int64_t> parse_integer(std::string_view text);
 
 }  // namespace eventide

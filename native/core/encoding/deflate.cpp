@@ -10,11 +10,11 @@
 namespace eventide {
 namespace {
 
-constexpr size_t farthest = 32'768, longest = 258, shortest = 4;  // of a match: how far back, how many bytes
+constexpr size_t farthest = 32'768, longest = 258, shortest = 4;  // of a match: distance, bytes
 constexpr unsigned hash_bits = 12;
 
 struct Code {
-    uint32_t bits = 0;  // the first to be written is the lowest
+    uint32_t bits = 0;  // the lowest is written first
     uint32_t size = 0;
 };
 
@@ -32,7 +32,7 @@ constexpr Code symbol(uint32_t number) {
     return {reversed(0xC0 + number - 280, 8), 8};
 }
 
-// A length or a distance is a code for its highest bits, and the others behind it as they are.
+// A length or a distance is a code for its highest bits, followed by the other bits.
 constexpr Code with_rest(Code code, uint32_t value, uint32_t rest) {
     return {code.bits | (value & ((1U << rest) - 1)) << code.size, code.size + rest};
 }
@@ -78,7 +78,7 @@ T load_bytes(const char* at) {
 class BitWriter {
   public:
     explicit BitWriter(char* at) : at_(at) {}
-    // Eight bytes are stored each time, of which the next one overwrites what is not taken yet.
+    // Stores eight bytes each time; the next call overwrites those that are not complete.
     void put(Code code) {
         bits_ |= uint64_t(code.bits) << size_;
         size_ += code.size;
@@ -105,12 +105,12 @@ size_t common(const char* a, const char* b, size_t most) {
 }
 
 void matches(BitWriter& out, std::string_view data) {
-    std::vector<uint32_t> newest(size_t(1) << hash_bits, 0);  // where four bytes with this hash stood last
+    std::vector<uint32_t> newest(size_t(1) << hash_bits, 0);  // the last position of four bytes with this hash
     const char* const text = data.data();
     const size_t size = data.size();
     size_t at = 0;
     const auto literal = [&] { out.put(literals[uint8_t(text[at++])]); };
-    if (size) literal();  // so that place 0 of `newest` is always behind us
+    if (size) literal();  // so that position 0 in `newest` is always before `at`
     while (at + shortest <= size) {
         const auto four = load_bytes<uint32_t>(text + at);
         uint32_t& known = newest[four * 2'654'435'761U >> (32 - hash_bits)];
@@ -129,10 +129,10 @@ void matches(BitWriter& out, std::string_view data) {
     while (at < size) literal();
 }
 
-// The sums of RFC 1950, thirty-two bytes at a time so that the compiler can take them at once.
+// The checksum of RFC 1950, 32 bytes at a time so that the compiler vectorizes it.
 uint32_t adler32(std::string_view data) {
     constexpr uint32_t prime = 65'521;
-    constexpr size_t width = 32, most = 5'536;  // bytes until a sum would not fit: a multiple of the width
+    constexpr size_t width = 32, most = 5'536;  // bytes before a sum could overflow: a multiple of the width
     uint32_t low = 1, high = 0;
     const auto* at = reinterpret_cast<const uint8_t*>(data.data());
     for (size_t left = data.size(); left;) {
@@ -156,13 +156,13 @@ uint32_t adler32(std::string_view data) {
 
 }  // namespace
 
-void deflate(trace::Bytes& out, std::string_view data) {
+void deflate(Bytes& out, std::string_view data) {
     out.append("\x78\x01", 2);
-    BitWriter bits(out.room(data.size() + data.size() / 8 + 32));  // a byte takes nine bits at most
-    bits.put({0b011, 3});                                          // the last block, of fixed codes
+    BitWriter bits(out.reserve_tail(data.size() + data.size() / 8 + 32));  // a byte takes nine bits at most
+    bits.put({0b011, 3});                                                  // the last block, of fixed codes
     matches(bits, data);
     bits.put(symbol(256));
-    out.took(bits.end());
+    out.commit(bits.end());
     const uint32_t sum = adler32(data);
     for (const int shift : {24, 16, 8, 0}) out.push_back(char(sum >> shift));
 }

@@ -1,4 +1,4 @@
-// Bytes as digits.
+// Bytes as hexadecimal digits.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,8 @@ uint64_t has_zero(uint64_t v) {
     return (v - ONES) & ~v & HIGH;
 }
 
-// A quote, a backslash, a control character or a byte beyond ASCII among eight. May name a byte behind the first one
-// wrongly; the caller looks at each byte from there.
+// Nonzero if one of eight bytes is a quote, a backslash, a control character or beyond ASCII. Bits behind the first
+// such byte may be wrong; the caller checks each byte from there.
 uint64_t special(uint64_t v) {
     return has_zero(v ^ (ONES * '"')) | has_zero(v ^ (ONES * '\\')) | ((v - ONES * 0x20) & HIGH) | (v & HIGH);
 }
@@ -87,7 +87,7 @@ bool Scanner::string(Value& out) {
         if (*at == '\\') {
             if (!escape(out.flags)) return false;
         } else if (uint8_t(*at) < 0x20) {
-            out.flags |= DIRTY;
+            out.flags |= BAD_TEXT;
             ++at;
         } else if (!high_bytes(out.flags)) {
             return false;
@@ -97,24 +97,24 @@ bool Scanner::string(Value& out) {
     return true;
 }
 
-// One escape; of a surrogate pair, both halves. Unknown ones stay in the text and make it dirty.
+// One escape, or both of a surrogate pair. An unknown escape stays in the text and sets a flag.
 bool Scanner::escape(uint8_t& flags) {
     flags |= ESCAPED;
     if (end - at < 2) return more();
     if (at[1] != 'u') {
-        if (!std::strchr("\"\\/bfnrt", at[1]) || !at[1]) flags |= DIRTY;
-        at += at[1] == '\0' || uint8_t(at[1]) >= 0x80 ? 1 : 2;  // what is no escape is looked at by itself
+        if (!std::strchr("\"\\/bfnrt", at[1]) || !at[1]) flags |= BAD_TEXT;
+        at += at[1] == '\0' || uint8_t(at[1]) >= 0x80 ? 1 : 2;  // a byte that cannot be part of an escape is read next
         return true;
     }
     if (end - at < 12 && !std::memchr(at, '"', size_t(end - at))) return more();
     const int unit = hex4(at + 2);
     if (unit < 0 || (unit >= 0xDC00 && unit < 0xE000)) {
-        flags |= DIRTY;
+        flags |= unit < 0 ? BAD_TEXT : NOT_PORTABLE;
         at += unit < 0 ? 2 : 6;
     } else if (unit >= 0xD800 && unit < 0xDC00) {
         const int low = at[6] == '\\' && at[7] == 'u' ? hex4(at + 8) : -1;
         const bool pair = low >= 0xDC00 && low < 0xE000;
-        if (!pair) flags |= DIRTY;
+        if (!pair) flags |= NOT_PORTABLE;
         at += pair ? 12 : 6;
     } else {
         at += 6;
@@ -128,7 +128,7 @@ bool Scanner::high_bytes(uint8_t& flags) {
             at += length;
         } else {
             if (end - at < 4 && !std::memchr(at, '"', size_t(end - at))) return more();
-            flags |= DIRTY;
+            flags |= BAD_TEXT;
             ++at;
         }
     }
@@ -150,22 +150,22 @@ bool Scanner::number(Value& out) {
     if (at < end && *at == '.') {
         const char* fraction = ++at;
         while (at < end && is_digit(*at)) ++at;
-        if (at < end && at == fraction) return fail("a number that ends in its point");
+        if (at < end && at == fraction) return fail("a number without digits after its point");
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
         ++at;
         if (at < end && (*at == '+' || *at == '-')) ++at;
         const char* exponent = at;
         while (at < end && is_digit(*at)) ++at;
-        if (at < end && at == exponent) return fail("a number without its exponent");
+        if (at < end && at == exponent) return fail("a number without digits in its exponent");
     }
     if (at >= end) return more();
-    if (size_t(at - out.begin) > MAX_NUMBER) out.flags |= DIRTY;
+    if (size_t(at - out.begin) > MAX_NUMBER) out.flags |= NOT_PORTABLE;
     out.end = at;
     return true;
 }
 
-// true, false, null, and what printf and JavaScript make of numbers that are none.
+// true, false, null, and the spellings of NaN and infinity by printf, Python and JavaScript.
 bool Scanner::word(Value& out) {
     out = {.begin = at, .kind = Kind::literal};
     while (at < end && at - out.begin < 16 && ((*at | 0x20) >= 'a' && (*at | 0x20) <= 'z')) ++at;
@@ -176,7 +176,7 @@ bool Scanner::word(Value& out) {
     for (const std::string_view known : {"NaN", "nan", "Infinity", "inf", "Inf", "INF", "NAN", "infinity"}) {
         if (text != known) continue;
         out.kind = Kind::not_a_number;
-        out.flags = DIRTY;
+        out.flags = NOT_A_NUMBER;
         return true;
     }
     at = out.begin;
@@ -198,14 +198,14 @@ bool Scanner::key_and_colon(uint8_t& flags) {
     return expect(':', "expected : after a key");
 }
 
-// Objects and arrays, without recursion: one bit a level says which of the two it is.
+// Objects and arrays, without recursion: one bit per level for which of the two it is.
 bool Scanner::nested(Value& out) {
     std::bitset<MAX_DEPTH> objects;
     int depth = 0;
     out = {.begin = at, .kind = *at == '{' ? Kind::object : Kind::array};
     for (;;) {
-        if (*at == '{' || *at == '[') {  // at stands on the first byte of a value
-            if (depth == MAX_DEPTH) return fail("nested deeper than 400 levels");
+        if (*at == '{' || *at == '[') {  // `at` is at the first byte of a value
+            if (depth == max_depth) return fail("nested deeper than 400 levels");
             const bool object = *at++ == '{';
             objects[size_t(depth++)] = object;
             if (!space()) return false;

@@ -1,27 +1,32 @@
-// Walks JSON text that may end anywhere. Nothing is copied: a value is the bytes from its first to its last.
+// Reads JSON text that may end anywhere, without a copy: a value refers to its bytes in the text.
 //
-// The text must be followed by PADDING bytes that may be read and mean nothing. Every function stands at `at`, returns
-// true and moves behind what it read, or returns false with `problem` set: `more` when the text ended first (try again
-// with more of it), `bad` when no more text can help; then `at` is where it went wrong.
+// The text must be followed by PADDING readable bytes, whose content is ignored (PaddedText adds them). Every function
+// starts at `at`, and returns true with `at` behind what it read, or false with `problem` set: `more` if the text ended
+// first (try again with more text), `bad` if it is not JSON; then `at` is the place of the error.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace eventide::json {
 
 constexpr size_t PADDING = 16;
-constexpr int MAX_DEPTH = 400;       // Python's own parser, which reads what we keep, gives up at about a thousand
+constexpr int MAX_DEPTH = 400;       // Python's parser, which reads the values later, fails at about 1000
 constexpr size_t MAX_NUMBER = 1000;  // characters; Python refuses integers of more than 4300 digits
 
 enum class Problem : uint8_t { none, more, bad };
 enum class Kind : uint8_t { absent, string, number, object, array, literal, not_a_number };
 
-// What a value's text needs before others may read it.
+// Properties of a value's text.
 enum Flags : uint8_t {
-    ESCAPED = 1,  // a string in it has a backslash
-    DIRTY = 2,    // NaN, broken UTF-8, a lone surrogate, a raw control character, an unknown escape: see json_text.hpp
+    ESCAPED = 1,       // a string has a backslash
+    BAD_TEXT = 2,      // broken UTF-8, a raw control character or an unknown escape: not JSON
+    NOT_A_NUMBER = 4,  // NaN or an infinity: not JSON
+    NOT_PORTABLE =
+        8,  // JSON that parsers refuse or change: a lone surrogate, a number of more than MAX_NUMBER characters
+    DIRTY = BAD_TEXT | NOT_A_NUMBER | NOT_PORTABLE,  // json_text.hpp repairs it
 };
 
 struct Value {
@@ -31,7 +36,7 @@ struct Value {
     uint8_t flags = 0;
 
     std::string_view text() const { return {begin, size_t(end - begin)}; }
-    std::string_view inner() const { return {begin + 1, size_t(end - begin - 2)}; }  // of a string: between the quotes
+    std::string_view inner() const { return {begin + 1, size_t(end - begin - 2)}; }  // of a string, without the quotes
     explicit operator bool() const { return kind != Kind::absent; }
 };
 
@@ -40,15 +45,16 @@ struct Scanner {
     const char* end;
     Problem problem = Problem::none;
     const char* message = "";
+    int max_depth = MAX_DEPTH;
 
     bool fail(const char* why);  // always false
     bool more();                 // always false
 
-    bool space();  // past blanks; false when the text ends there
+    bool space();  // moves behind blanks; false at the end of the text
     bool expect(char c, const char* why);
-    bool value(Value& out);   // any value, checked to the last byte
-    bool string(Value& out);  // at stands on the quote
-    // After an element: true with `last` set at the closing bracket, false with `last` unset at a comma that is passed.
+    bool value(Value& out);   // any value, checked completely
+    bool string(Value& out);  // `at` is at the quote
+    // After an element: moves behind a comma, or behind the closing bracket and sets `last`.
     bool separator(char close, bool& last);
 
   private:
@@ -59,6 +65,20 @@ struct Scanner {
     bool escape(uint8_t& flags);
     bool high_bytes(uint8_t& flags);
     bool key_and_colon(uint8_t& flags);
+};
+
+// A copy of a text with the padding that Scanner needs. It ends in a blank, so that a number at its end is whole.
+class PaddedText {
+  public:
+    // Valid until the next call.
+    Scanner scan(std::string_view text) {
+        copy_.assign(text);
+        copy_.append(1 + PADDING, ' ');
+        return {copy_.data(), copy_.data() + text.size() + 1};
+    }
+
+  private:
+    std::string copy_;
 };
 
 }  // namespace eventide::json

@@ -2,14 +2,13 @@
 
 #include <cstring>
 
+#include "encoding/json.hpp"
 #include "encoding/utf8.hpp"
 
 namespace eventide::json {
 namespace {
 
-constexpr uint32_t REPLACEMENT = 0xFFFD;
-
-// The escape at p (a backslash) into out; the byte behind it.
+// Appends the character of the escape at p (a backslash) and returns the byte behind it.
 const char* decode_escape(std::string& out, const char* p, const char* end) {
     static constexpr char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char* known = p + 1 < end && p[1] ? std::strchr(from, p[1]) : nullptr;
@@ -29,7 +28,7 @@ const char* decode_escape(std::string& out, const char* p, const char* end) {
             return p + 12;
         }
     }
-    append_utf8(out, unit >= 0xD800 && unit < 0xE000 ? REPLACEMENT : uint32_t(unit));
+    append_utf8(out, unit >= 0xD800 && unit < 0xE000 ? replacement_character : uint32_t(unit));
     return p + 6;
 }
 
@@ -49,38 +48,22 @@ std::string decode(const Value& string) {
             out.append(p, size_t(length));
             p += length;
         } else {
-            append_utf8(out, REPLACEMENT);
+            append_utf8(out, replacement_character);
             ++p;
         }
     }
     return out;
 }
 
-void append_quoted(std::string& out, std::string_view utf8) {
-    static constexpr char hex[] = "0123456789abcdef";
-    out += '"';
-    for (const char c : utf8) {
-        if (c == '"' || c == '\\') {
-            out += {'\\', c};
-        } else if (uint8_t(c) < 0x20) {
-            out += {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
 std::string clean(const Value& value) {
     std::string out;
-    Scanner scan{value.begin,
-                 value.end + 1};  // numbers want to see what ends them; a value is always followed by something
+    Scanner scan{value.begin, value.end + 1};  // one byte more: a number is complete when the next byte is visible
     while (scan.at < value.end) {
         const char c = *scan.at;
         Value leaf;
         if (c == '"') {
             scan.string(leaf);
-            append_quoted(out, decode(leaf));
+            quote(out, decode(leaf));
         } else if (std::strchr("{}[],: \t\r\n", c) && c) {
             out += c;
             ++scan.at;

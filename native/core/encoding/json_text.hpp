@@ -1,19 +1,16 @@
-// Turns what Scanner accepted into text that anybody may read.
+// Converts values that Scanner accepted to text that every parser accepts.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "encoding/json_scan.hpp"
 
 namespace eventide::json {
 
-// The string's characters as UTF-8. What is no character becomes U+FFFD; an unknown escape stays as it was written.
+// The content of a string as UTF-8. Invalid characters become U+FFFD; an unknown escape stays unchanged.
 std::string decode(const Value& string);
 
-// The value as JSON that every parser takes: strings repaired as decode does, numbers that are none become null.
+// The value as valid JSON: strings are repaired as by decode(); NaN and infinities become null.
 std::string clean(const Value& value);
-
-void append_quoted(std::string& out, std::string_view utf8);
 
 }  // namespace eventide::json

@@ -1,4 +1,4 @@
-// Protobuf's wire format, written and read: a tag, then a varint, eight bytes, four, or a length and bytes.
+// Writes and reads protobuf's wire format: a tag, then a varint, 8 bytes, 4 bytes, or a length and bytes.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "encoding/varint.hpp"
+
 namespace eventide::proto {
 
-// Out below is a std::string or what has the same push_back and append.
-
-// At most 10 bytes; gives the end.
-inline char* varint(char* at, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) *at++ = char(value | 0x80);
-    *at++ = char(value);
-    return at;
-}
+// Out: std::string, Bytes, or another class with push_back and append.
 
 template <class Out>
 void varint(Out& out, uint64_t value) {
@@ -23,8 +18,8 @@ void varint(Out& out, uint64_t value) {
         out.push_back(char(value));
         return;
     }
-    char bytes[10];
-    out.append(bytes, size_t(varint(bytes, value) - bytes));
+    char bytes[longest_varint];
+    out.append(bytes, size_t(put_varint(bytes, value) - bytes));
 }
 
 template <class Out>
@@ -55,8 +50,8 @@ void bytes(Out& out, uint32_t field, std::string_view value) {
     out.append(value);
 }
 
-// A field's number and wire type, as it is written: what a reader compares, so that a field of another type is unknown
-// to it and not a zero.
+// A field's tag: number and wire type. A reader compares tags, so that a field of another type is unknown to it rather
+// than a zero.
 constexpr uint32_t varint_field(uint32_t number) {
     return number << 3;
 }
@@ -67,7 +62,7 @@ constexpr uint32_t bytes_field(uint32_t number) {
     return number << 3 | 2;
 }
 
-// One field after the other; stops at the first byte that makes no sense.
+// Iterates over the fields of a message; stops at the first invalid byte.
 class Fields {
   public:
     explicit Fields(std::string_view message) : at_(message.data()), end_(at_ + message.size()) {}
@@ -106,19 +101,11 @@ class Fields {
     uint32_t number() const { return tag >> 3; }
 
     uint32_t tag = 0;
-    uint64_t value = 0;     // of a varint or fixed
-    std::string_view text;  // of what has a length
+    uint64_t value = 0;     // of a varint or a fixed-size field
+    std::string_view text;  // of a field with a length
 
   private:
-    bool read(uint64_t& out) {
-        out = 0;
-        for (unsigned shift = 0; at_ < end_ && shift < 64; shift += 7) {
-            const auto byte = static_cast<unsigned char>(*at_++);
-            out |= uint64_t(byte & 0x7F) << shift;
-            if (byte < 0x80) return true;
-        }
-        return false;
-    }
+    bool read(uint64_t& out) { return get_varint(at_, end_, out); }
     bool fixed(size_t size) {
         if (size_t(end_ - at_) < size) return false;
         std::memcpy(&value, at_, size);

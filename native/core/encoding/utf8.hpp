@@ -1,4 +1,4 @@
-// UTF-8 and the four hex digits of a JSON escape.
+// UTF-8, and the four hexadecimal digits of a JSON escape.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,9 @@
 
 namespace eventide {
 
-// Bytes of the well-formed sequence beyond ASCII at p; 0 where there is none. Surrogates and overlong forms are none.
+inline constexpr uint32_t replacement_character = 0xFFFD;
+
+// The length of the valid non-ASCII sequence at p, or 0. Surrogates and overlong forms are invalid.
 inline int utf8_length(const char* p, const char* end) {
     const auto byte = [&](int i) { return p + i < end ? uint8_t(p[i]) : uint8_t(0); };
     const auto follows = [&](int i) { return (byte(i) & 0xC0) == 0x80; };
@@ -36,7 +38,7 @@ inline void append_utf8(std::string& out, uint32_t code) {
     }
 }
 
-// The value of four hex digits, or -1; reads up to the first that is none.
+// The value of four hexadecimal digits, or -1; reads no further than the first other character.
 inline int hex4(const char* p) {
     int value = 0;
     for (int i = 0; i < 4; ++i) {

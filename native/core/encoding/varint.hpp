@@ -1,4 +1,4 @@
-// Numbers in as few bytes as they need: seven bits a byte, the lowest first, the top bit says that more follow.
+// Variable-length integers: seven bits per byte, the lowest first; the top bit is set in all bytes but the last.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,43 @@ constexpr int64_t unzigzag(uint64_t v) noexcept {
 
 inline constexpr int longest_varint = 10;
 
-// Writes at p and returns what is behind; there must be room for longest_varint bytes.
-inline uint8_t* put_varint(uint8_t* p, uint64_t v) noexcept {
-    while (v >= 0x80) {
-        *p++ = uint8_t(v) | 0x80;
-        v >>= 7;
-    }
-    *p++ = uint8_t(v);
+// Writes at p and returns the end; longest_varint bytes must be available. Byte: char or uint8_t.
+template <class Byte>
+Byte* put_varint(Byte* p, uint64_t v) noexcept {
+    for (; v >= 0x80; v >>= 7) *p++ = Byte(v | 0x80);
+    *p++ = Byte(v);
     return p;
 }
 
-// Bytes in a fixed place; what does not fit is left out and remembered.
+// Reads at p, which then is behind the number. False where the bytes end first or the number has more than 64 bits.
+template <class Byte>
+bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
+    out = 0;
+    for (int shift = 0; p < end && shift < 64; shift += 7) {
+        const auto b = uint8_t(*p++);
+        out |= uint64_t(b & 0x7f) << shift;
+        if (!(b & 0x80)) return true;
+    }
+    return false;
+}
+
+// Writes bytes to a buffer of fixed size. A write that does not fit is dropped and sets full().
 class ByteWriter {
   public:
     ByteWriter(uint8_t* from, size_t size) noexcept : begin_(from), p_(from), end_(from + size) {}
     void byte(uint8_t v) noexcept {
-        if (room(1)) *p_++ = v;
+        if (has_space(1)) *p_++ = v;
     }
     void varint(uint64_t v) noexcept {
-        if (room(longest_varint)) p_ = put_varint(p_, v);
+        if (has_space(longest_varint)) p_ = put_varint(p_, v);
     }
     void signed_varint(int64_t v) noexcept { varint(zigzag(v)); }
     void raw(const void* bytes, size_t n) noexcept {
-        if (!n || !room(n)) return;
+        if (!n || !has_space(n)) return;
         std::memcpy(p_, bytes, n);
         p_ += n;
     }
-    bool room(size_t n) noexcept {
+    bool has_space(size_t n) noexcept {
         if (size_t(end_ - p_) >= n) return true;
         full_ = true;
         return false;
@@ -51,7 +61,7 @@ class ByteWriter {
     bool full() const noexcept { return full_; }
     size_t size() const noexcept { return size_t(p_ - begin_); }
     const uint8_t* data() const noexcept { return begin_; }
-    // Back to that many bytes, with room again.
+    // Drops the bytes behind `size` and clears full().
     void cut(size_t size) noexcept {
         p_ = begin_ + size;
         full_ = false;
@@ -64,21 +74,16 @@ class ByteWriter {
     bool full_ = false;
 };
 
-// The other direction. Past the end it gives zeros and says so.
+// Reads such bytes. Behind the end it returns zeros and sets bad().
 class ByteReader {
   public:
     ByteReader(const void* from, size_t size) noexcept : p_(static_cast<const uint8_t*>(from)), end_(p_ + size) {}
     explicit ByteReader(std::string_view bytes) noexcept : ByteReader(bytes.data(), bytes.size()) {}
     uint8_t byte() noexcept { return need(1) ? *p_++ : 0; }
     uint64_t varint() noexcept {
-        uint64_t v = 0;
-        for (int shift = 0; shift < 64; shift += 7) {
-            if (!need(1)) return 0;
-            const uint8_t b = *p_++;
-            v |= uint64_t(b & 0x7f) << shift;
-            if (!(b & 0x80)) return v;
-        }
-        bad_ = true;
+        uint64_t v;
+        if (get_varint(p_, end_, v)) return v;
+        fail();
         return 0;
     }
     int64_t signed_varint() noexcept { return unzigzag(varint()); }
@@ -102,9 +107,12 @@ class ByteReader {
   private:
     bool need(uint64_t n) noexcept {
         if (uint64_t(end_ - p_) >= n) return true;
+        fail();
+        return false;
+    }
+    void fail() noexcept {
         bad_ = true;
         p_ = end_;
-        return false;
     }
     const uint8_t* p_;
     const uint8_t* end_;

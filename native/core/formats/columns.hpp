@@ -1,4 +1,4 @@
-// The columns of a trace as the file writers see them: plain arrays that somebody else owns and keeps alive.
+// The columns of a trace as input of the file writers: plain arrays, owned by the caller.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,13 @@
 #include <limits>
 #include <string_view>
 
-namespace eventide::trace {
+#include "base/null_int64.hpp"
 
-inline constexpr int64_t none = std::numeric_limits<int64_t>::min();     // a null among times and ids
-inline constexpr int64_t forever = std::numeric_limits<int64_t>::max();  // the end of a span that had not ended
+namespace eventide::formats {
 
-// Strings one behind the other; an empty one also stands for null where null is possible.
+inline constexpr int64_t forever = std::numeric_limits<int64_t>::max();  // the end of an unfinished span
+
+// Concatenated strings; where a null is possible, an empty string is null.
 struct Texts {
     int64_t count = 0;
     const int64_t* offsets = nullptr;  // count + 1
@@ -20,7 +21,7 @@ struct Texts {
     std::string_view operator[](int64_t i) const { return {data + offsets[i], size_t(offsets[i + 1] - offsets[i])}; }
 };
 
-// Rows of the table `spans`. Codes point into the dictionaries of the writer; -1 is null.
+// Rows of the table `spans`. Codes are indices into the dictionaries of the writer; -1 is null.
 struct Spans {
     int64_t count = 0;
     const int32_t* track = nullptr;
@@ -36,8 +37,8 @@ struct Spans {
     const int32_t* stack = nullptr;
     Texts args;
 
-    bool finished(int64_t i) const { return duration[i] != none; }
-    // The end, or forever. A span of negative length ends where it starts, one beyond the clock just before forever.
+    bool finished(int64_t i) const { return duration[i] != null_int64; }
+    // The end, or `forever`. A negative duration counts as 0; an end beyond the clock is just before `forever`.
     int64_t end(int64_t i) const {
         if (!finished(i)) return forever;
         const int64_t length = duration[i] < 0 ? 0 : duration[i];
@@ -58,7 +59,7 @@ struct Instants {
 
 struct Counters {
     int64_t count = 0;
-    const int32_t* series = nullptr;  // a name on a track is one series; rows come sorted by series, then by time
+    const int32_t* series = nullptr;  // one per name and track; rows are sorted by series, then by time
     const int64_t* time = nullptr;
     const double* value = nullptr;
 };
@@ -73,11 +74,11 @@ struct Edges {
     const int64_t* to_span = nullptr;
 };
 
-// Where the bytes go, piece by piece.
+// Receives the bytes of a file piece by piece.
 class Sink {
   public:
     virtual ~Sink() = default;
     virtual void write(std::string_view bytes) = 0;
 };
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

@@ -1,6 +1,8 @@
 #include "formats/flows.hpp"
 
-namespace eventide::trace {
+#include <algorithm>
+
+namespace eventide::formats {
 namespace {
 
 std::vector<int64_t> resolve(const Spans& spans, const Lanes& lanes, const Edges& edges, bool from) {
@@ -8,16 +10,16 @@ std::vector<int64_t> resolve(const Spans& spans, const Lanes& lanes, const Edges
     std::vector<int64_t> found = enclosing(spans, lanes, edges.count, from ? edges.from_track : edges.to_track,
                                            from ? edges.from_time : edges.to_time);
     for (int64_t e = 0; e < edges.count; ++e)
-        if (span[e] != none) found[size_t(e)] = span[e];
+        if (span[e] != null_int64) found[size_t(e)] = span[e];
     return found;
 }
 
 }  // namespace
 
-Flows::Flows(const Spans& spans, const Edges& edges, const Lanes& lanes) : tail_time_(size_t(edges.count), none) {
+Flows::Flows(const Spans& spans, const Edges& edges, const Lanes& lanes) : tail_time_(size_t(edges.count), null_int64) {
     if (!edges.count) return;
     const std::vector<int64_t> from = resolve(spans, lanes, edges, true), to = resolve(spans, lanes, edges, false);
-    std::vector<int64_t> place(size_t(spans.count), 0);  // in the file, which decides among equal times
+    std::vector<int64_t> place(size_t(spans.count), 0);  // its index in the file, which decides among equal times
     for (size_t i = 0; i < lanes.order.size(); ++i) place[size_t(lanes.order[i])] = int64_t(i);
     for (int64_t e = 0; e < edges.count; ++e) {
         const int64_t a = from[size_t(e)], b = to[size_t(e)];
@@ -35,4 +37,4 @@ Flows::Flows(const Spans& spans, const Edges& edges, const Lanes& lanes) : tail_
     for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

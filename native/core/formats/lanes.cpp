@@ -5,11 +5,12 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/innermost_span.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
-// Rows by key, stable; `first` gets where each key's rows begin.
+// Sorts rows by key, stable; `first` becomes the index of each key's first row.
 std::vector<int64_t> bucket(int64_t count, size_t keys, const int32_t* key, const std::vector<int64_t>* rows,
                             std::vector<int64_t>& first) {
     first.assign(keys + 1, 0);
@@ -24,7 +25,7 @@ std::vector<int64_t> bucket(int64_t count, size_t keys, const int32_t* key, cons
 }
 
 // The lanes of one track: for each, the ends of the spans that are open on it, innermost last.
-class Stacks {
+class OpenLanes {
   public:
     size_t place(int64_t start, int64_t end) {
         for (size_t k = 0; k < open_.size(); ++k)
@@ -65,10 +66,10 @@ Lanes assign_lanes(const Spans& spans, int32_t tracks) {
     for (int32_t t = 0; t < tracks; ++t) {
         const auto begin = rows.begin() + first[size_t(t)], end = rows.begin() + first[size_t(t) + 1];
         if (!std::is_sorted(begin, end, opens_before)) std::stable_sort(begin, end, opens_before);
-        const auto extra = int32_t(out.track.size()) - 1;  // lane 1 of this track would be extra + 1
-        Stacks stacks;
+        const auto extra = int32_t(out.track.size()) - 1;  // the second lane of this track is extra + 1
+        OpenLanes open;
         for (auto row = begin; row != end; ++row) {
-            const auto k = int32_t(stacks.place(spans.start[*row], spans.end(*row)));
+            const auto k = int32_t(open.place(spans.start[*row], spans.end(*row)));
             if (k && extra + k == int32_t(out.track.size())) out.track.push_back(t);
             out.lane[size_t(*row)] = k ? extra + k : t;
         }
@@ -79,30 +80,18 @@ Lanes assign_lanes(const Spans& spans, int32_t tracks) {
 
 std::vector<int64_t> enclosing(const Spans& spans, const Lanes& lanes, int64_t count, const int32_t* track,
                                const int64_t* time) {
-    std::vector<int64_t> found(size_t(count), -1), queries(size_t(count), 0);
-    std::iota(queries.begin(), queries.end(), 0);
-    std::sort(queries.begin(), queries.end(), [&](int64_t a, int64_t b) {
-        return track[a] != track[b] ? track[a] < track[b] : time[a] != time[b] ? time[a] < time[b] : a < b;
-    });
-    std::vector<int64_t> open;
-    int32_t current = -1;
-    size_t at = 0, end = 0;
-    for (const int64_t q : queries) {
-        if (track[q] < 0 || size_t(track[q]) + 1 >= lanes.first.size()) continue;
-        if (track[q] != current) {
-            current = track[q];
-            open.clear();
-            at = size_t(lanes.first[size_t(current)]);
-            end = size_t(lanes.first[size_t(current) + 1]);
-        }
-        for (; at < end && spans.start[lanes.order[at]] <= time[q]; ++at) {
-            while (!open.empty() && spans.end(open.back()) <= spans.start[lanes.order[at]]) open.pop_back();
-            open.push_back(lanes.order[at]);
-        }
-        while (!open.empty() && spans.end(open.back()) <= time[q]) open.pop_back();
-        if (!open.empty()) found[size_t(q)] = open.back();
-    }
+    std::vector<int64_t> found(size_t(count), -1);
+    const auto spans_of = [&](int32_t t) {
+        const bool exists = t >= 0 && size_t(t) + 1 < lanes.first.size();
+        const int64_t* const rows = lanes.order.data();
+        return exists ? std::pair(rows + lanes.first[size_t(t)], rows + lanes.first[size_t(t) + 1])
+                      : std::pair(rows, rows);
+    };
+    find_innermost(
+        {track, time, size_t(count)}, spans_of, [&](int64_t row) { return spans.start[row]; },
+        [&](int64_t row, int64_t at) { return spans.end(row) <= at; },
+        [&](size_t point, int64_t row, int64_t) { found[point] = row; });
     return found;
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

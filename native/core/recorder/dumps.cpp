@@ -83,7 +83,7 @@ bool Session::progressed() noexcept {
         const Chunk& chunk = buffer.chunk(i);
         const uint64_t serial = chunk.serial.load(std::memory_order_acquire);
         const uint64_t now = (serial << 16) + chunk.used.load(std::memory_order_relaxed);
-        if (!serial || now == seen_[i] || chunk.looks_on.load(std::memory_order_relaxed)) continue;
+        if (!serial || now == seen_[i] || chunk.is_profiler_thread.load(std::memory_order_relaxed)) continue;
         seen_[i] = now;
         any = true;
     }

@@ -94,7 +94,7 @@ Chunk* Session::take_chunk(uint32_t track, bool looks_on, uint32_t& index) noexc
     chunk.serial.store(0, std::memory_order_release);
     chunk.used.store(0, std::memory_order_release);
     chunk.track = track;
-    chunk.looks_on.store(looks_on, std::memory_order_relaxed);
+    chunk.is_profiler_thread.store(looks_on, std::memory_order_relaxed);
     chunk.serial.store(serials_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
     return &chunk;
 }

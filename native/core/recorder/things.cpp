@@ -17,7 +17,7 @@ uint32_t track_number(const Put& put, std::string_view track) {
 // Text that has to fit: what is too long is cut where a character begins.
 void add_json(ByteWriter& out, std::string_view arguments, bool& cut) {
     if (arguments.empty()) return;
-    if (!out.room(arguments.size() + 3 * longest_varint)) {
+    if (!out.has_space(arguments.size() + 3 * longest_varint)) {
         cut = true;
         return;
     }

@@ -52,7 +52,7 @@ void run_list(State& s, Task* t, HostRun& run) {
         // other.
         s.finished.fetch_add(1, std::memory_order_seq_cst);
         if (s.drainers.load(std::memory_order_seq_cst)) futex::wake_all(s.finished);
-        run.breathe(now_ns());
+        run.leave_after_slice(now_ns());
     }
 }
 

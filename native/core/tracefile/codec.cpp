@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint8_t with_payload = 16, with_name = 32, with_a = 64, with_b = 128;
 
-// What both sides expect next.
+// The state from which both sides predict the next record.
 struct Expected {
     uint64_t stamp = 0;
     int64_t time = 0;
@@ -33,8 +33,8 @@ struct Expected {
     }
 };
 
-// Whole numbers up to 2^53 are written as such; -0.0 is none.
-bool whole(double v) noexcept {
+// Integers up to 2^53 are written as such, but not -0.0.
+bool is_integer(double v) noexcept {
     return v == std::trunc(v) && std::abs(v) <= 9007199254740992.0 && !(v == 0 && std::signbit(v));
 }
 
@@ -46,7 +46,7 @@ uint8_t tag_of(const Entry& e, const Expected& expected, uint32_t track) {
         case Kind::end:
             return tag | (e.a != expected.innermost() ? with_a : 0) | (e.b != track ? with_b : 0);
         case Kind::counter:
-            return tag | (!whole(std::bit_cast<double>(e.a)) ? with_a : 0) | (e.b ? with_b : 0);
+            return tag | (!is_integer(std::bit_cast<double>(e.a)) ? with_a : 0) | (e.b ? with_b : 0);
         default:
             return tag | (e.a ? with_a : 0) | (e.b ? with_b : 0);
     }
@@ -121,9 +121,9 @@ void get_numbers(ByteReader& in, Entry& e, uint8_t tag, Expected& expected, uint
     }
 }
 
-// Where the thing at `i` ends; 0 where there is none. A chunk may come from the buffer of a process that was killed, or
-// from a file of unknown origin, so an entry's kind and size can be anything.
-uint32_t end_of_thing(const Chunk& chunk, uint32_t i, uint32_t used) {
+// The index behind the record at `i`; 0 if there is no valid one. A chunk may come from the buffer of a killed process
+// or from an untrusted file, so an entry's kind and size can be anything.
+uint32_t end_of_record(const Chunk& chunk, uint32_t i, uint32_t used) {
     if (i >= used || i >= chunk_entries) return 0;
     const Entry& e = chunk.entries[i];
     if (e.kind == Kind::none || int(e.kind) >= kind_count || e.size > largest_payload) return 0;
@@ -131,10 +131,10 @@ uint32_t end_of_thing(const Chunk& chunk, uint32_t i, uint32_t used) {
     return end <= used && end <= chunk_entries ? end : 0;
 }
 
-uint32_t count_things(const Chunk& chunk, uint32_t used) {
-    uint32_t things = 0;
-    for (uint32_t i = 0; (i = end_of_thing(chunk, i, used));) ++things;
-    return things;
+uint32_t count_records(const Chunk& chunk, uint32_t used) {
+    uint32_t records = 0;
+    for (uint32_t i = 0; (i = end_of_record(chunk, i, used));) ++records;
+    return records;
 }
 
 }  // namespace
@@ -143,12 +143,12 @@ void encode(const Chunk& chunk, uint32_t used, std::string& out) {
     uint8_t head[4 * longest_varint];
     uint8_t* p = put_varint(head, chunk.serial.load(std::memory_order_relaxed));
     p = put_varint(p, chunk.track);
-    p = put_varint(p, count_things(chunk, used));
+    p = put_varint(p, count_records(chunk, used));
     Expected expected{.stamp = used ? chunk.entries[0].stamp : 0};
     std::memcpy(p, &expected.stamp, 8);
     out.append(reinterpret_cast<char*>(head), size_t(p + 8 - head));
     uint8_t bytes[8 * longest_varint];
-    for (uint32_t i = 0, end; (end = end_of_thing(chunk, i, used)); i = end) {
+    for (uint32_t i = 0, end; (end = end_of_record(chunk, i, used)); i = end) {
         const Entry& e = chunk.entries[i];
         const uint8_t tag = tag_of(e, expected, chunk.track);
         p = bytes;
@@ -174,10 +174,10 @@ bool decode(std::string_view bytes, const Visit& visit) {
     ByteReader in(bytes);
     ChunkHead head{in.varint(), 0};
     head.track = uint32_t(in.varint());
-    const uint64_t things = in.varint();
-    if (things > chunk_entries) return false;
+    const uint64_t records = in.varint();
+    if (records > chunk_entries) return false;
     Expected expected{.stamp = in.fixed<uint64_t>()};
-    for (uint64_t i = 0; i < things; ++i) {
+    for (uint64_t i = 0; i < records; ++i) {
         const uint8_t tag = in.byte();
         Entry e{};
         e.kind = Kind(tag & 15);
@@ -197,7 +197,7 @@ bool decode(std::string_view bytes, const Visit& visit) {
 
 void walk(const Chunk& chunk, uint32_t used, const Visit& visit) {
     const ChunkHead head{chunk.serial.load(std::memory_order_relaxed), chunk.track};
-    for (uint32_t i = 0, end; (end = end_of_thing(chunk, i, used)); i = end) {
+    for (uint32_t i = 0, end; (end = end_of_record(chunk, i, used)); i = end) {
         const Entry& e = chunk.entries[i];
         visit(head, e, {reinterpret_cast<const char*>(&e + 1), e.size});
     }

@@ -1,18 +1,18 @@
-// One filling of a chunk as bytes of the trace file: serial, track, number of things (varints), first stamp (64 bits),
-// then per thing
+// Encodes a chunk for the trace file: serial, track, number of records (varints), first stamp (64 bits), then per
+// record
 //
 //   tag      kind in the low four bits; 16: a payload; 32: a name; 64, 128: see below
-//   stamp    difference to the one before, signed
+//   stamp    difference to the previous one, signed
 //   name     if 32
 //   begin    64: the number of the span (else one more than the last); 128: a stack
 //   end      64: the number of the span (else of the innermost that is open in this chunk); 128: its track
-//   counter  64: the value is a double of eight bytes (else a whole number, signed); 128: a track
+//   counter  64: the value is a double of eight bytes (else an integer, signed); 128: a track
 //   instant  64: a category; 128: a stack
 //   others   64: a as a difference to the last time, signed (hook: a itself); 128: b as a difference to a (hook: to the
 //            last time), signed
 //   payload  number of bytes, bytes
 //
-// A chunk can be read by itself.
+// A chunk can be decoded without the others.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,7 @@
 
 namespace eventide::recorder {
 
-// Appends to `out`. `used`: how many entries are published. Stops at the first entry that no writer could have made, as
-// walk() does.
+// Appends to `out`. `used`: the number of published entries. Stops at the first invalid entry, as walk() does.
 void encode(const Chunk& chunk, uint32_t used, std::string& out);
 
 struct ChunkHead {
@@ -33,11 +32,11 @@ struct ChunkHead {
 };
 using Visit = std::function<void(const ChunkHead&, const Entry&, std::string_view payload)>;
 
-// Calls for each thing; false if the bytes are not such a chunk (what came before the fault has been told).
+// Calls `visit` for each record. False if the bytes are damaged; the records before the damage have been visited.
 bool decode(std::string_view bytes, const Visit& visit);
-// Only its head.
+// Only the head of such a chunk.
 ChunkHead head_of(std::string_view bytes);
-// The same for a chunk as it stands in a buffer.
+// The same for a chunk in a buffer.
 void walk(const Chunk& chunk, uint32_t used, const Visit& visit);
 
 // CRC-32 as in zlib.

@@ -12,9 +12,9 @@
 namespace eventide::recorder {
 namespace {
 
-constexpr int64_t newest = -1;  // the version of an event in a record made by hand: whatever was recorded last
+constexpr int64_t newest = -1;  // version of an event that a program reported itself: the last recorded one
 constexpr int64_t nothing = -1;
-constexpr int32_t cancelled = 4;  // Outcome::cancelled: a synchronization gave up
+constexpr int32_t cancelled = 4;  // Outcome::cancelled: a synchronization timed out
 
 // Never negative, and start + length() does not overflow.
 int64_t length(int64_t start, int64_t end) {
@@ -27,7 +27,7 @@ class Walk {
     Walk(const Operations& o, int64_t first_span, int32_t first_track)
         : o_(o), first_span_(first_span), first_track_(first_track) {}
 
-    // Once, before the first: nothing is moved later.
+    // Called once, before the first operation: reserves memory so that columns are never moved.
     void expect(size_t submissions, size_t records, size_t waits, size_t syncs) {
         const auto reserve = [](size_t rows, auto&... columns) { (columns.reserve(rows), ...); };
         auto& s = out.spans;
@@ -43,7 +43,7 @@ class Walk {
     }
 
     void take(int64_t row, Operation kind) {
-        if (o_.stream[row]) meet_stream(row, kind == Operation::stream_creation);
+        if (o_.stream[row]) register_stream(row, kind == Operation::stream_creation);
         switch (kind) {
             case Operation::submission:
                 return submission(row);
@@ -73,10 +73,10 @@ class Walk {
   private:
     struct Stream {
         int32_t track = 0, device = 0;
-        bool met = false;
-        int64_t order = nothing;  // among the streams that got work
-        int64_t last = nothing;   // the last work that it got
-        int64_t waits = nothing;  // those that no work has followed yet: the newest of a chain
+        bool registered = false;
+        int64_t order = nothing;  // index among the streams with work
+        int64_t last = nothing;   // its last work
+        int64_t waits = nothing;  // waits without later work: the newest of a linked list
     };
     struct Record {
         int64_t time = 0, before = nothing;
@@ -85,7 +85,7 @@ class Walk {
     struct Wait {
         int64_t time, event, version, next;
         uint32_t stream;
-        int64_t span = nothing;  // the first work behind it
+        int64_t span = nothing;  // the first work after it
     };
     struct Sync {
         int64_t span, event, version, before, below;
@@ -103,12 +103,12 @@ class Walk {
         return found - 1;
     }
 
-    void meet_stream(int64_t row, bool creation) {
+    void register_stream(int64_t row, bool creation) {
         Stream& stream = streams_[stream_of(o_.stream[row])];
         const int32_t name = creation ? o_.name[row] : 0;
-        if (stream.met && !name) return;
+        if (stream.registered && !name) return;
         if (o_.device[row]) stream.device = o_.device[row];
-        stream.met = true;
+        stream.registered = true;
         stream.track = first_track_ + int32_t(out.streams.stream.size());
         out.streams.stream.push_back(o_.stream[row]);
         out.streams.device.push_back(stream.device);
@@ -124,10 +124,10 @@ class Walk {
         s.outcome.push_back(0);
         s.stack.push_back(unsubmitted ? 0 : o_.stack[row]);
         s.start.push_back(o_.time[row]);
-        s.duration.push_back(absent);
-        s.submit.push_back(is_work ? o_.time[row] : absent);
-        s.cpu.push_back(absent);
-        s.work.push_back(is_work || unsubmitted ? o_.work[row] : absent);
+        s.duration.push_back(null_int64);
+        s.submit.push_back(is_work ? o_.time[row] : null_int64);
+        s.cpu.push_back(null_int64);
+        s.work.push_back(is_work || unsubmitted ? o_.work[row] : null_int64);
         return int64_t(s.kind.size()) - 1;
     }
 
@@ -153,7 +153,7 @@ class Walk {
         const int64_t* found = work_.find({uint64_t(o_.work[row])});
         const int32_t track = o_.stream[row] ? streams_[stream_of(o_.stream[row])].track : 0;
         const auto at = size_t(found ? *found : add_span(SpanKind::unsubmitted, track, row));
-        const bool timed = o_.start[row] != absent;
+        const bool timed = o_.start[row] != null_int64;
         out.spans.start[at] = timed ? o_.start[row] : o_.time[row];
         out.spans.duration[at] = timed ? length(o_.start[row], o_.finish[row]) : 0;
         out.spans.outcome[at] = o_.outcome[row];
@@ -183,7 +183,7 @@ class Walk {
 
     void synchronization(int64_t row, Operation kind) {
         int64_t& open = open_.at({uint64_t(o_.thread[row]), uint64_t(kind), uint64_t(o_.stream[row]),
-                                  uint64_t(o_.event[row]), o_.handle[row]});  // the newest of a chain, plus one
+                                  uint64_t(o_.event[row]), o_.handle[row]});  // the newest of a linked list, plus one
         if (o_.end[row]) {
             if (!open) return;
             Sync& sync = syncs_[size_t(open) - 1];
@@ -205,20 +205,20 @@ class Walk {
     }
 
     int64_t end_of(int64_t span) const {
-        const int64_t duration = span == nothing ? absent : out.spans.duration[size_t(span)];
-        return duration == absent ? absent : out.spans.start[size_t(span)] + duration;
+        const int64_t duration = span == nothing ? null_int64 : out.spans.duration[size_t(span)];
+        return duration == null_int64 ? null_int64 : out.spans.start[size_t(span)] + duration;
     }
 
     struct Edge {
         EdgeKind kind;
         int32_t from_track, to_track;
         int64_t from_time, from_span, to_time, to_span;
-        int64_t event = absent, version = absent, correlation = absent;
+        int64_t event = null_int64, version = null_int64, correlation = null_int64;
     };
 
     void add(const Edge& edge) {
         auto& e = out.edges;
-        const auto number = [this](int64_t span) { return span == nothing ? absent : first_span_ + span; };
+        const auto number = [this](int64_t span) { return span == nothing ? null_int64 : first_span_ + span; };
         e.kind.push_back(int32_t(edge.kind));
         e.from_track.push_back(edge.from_track);
         e.to_track.push_back(edge.to_track);
@@ -250,7 +250,7 @@ class Walk {
         for (const Wait& wait : waits_) {
             const Record* record = records_.find({uint64_t(wait.event), uint64_t(wait.version)});
             if (!record) continue;
-            // A marker behind work is passed at the end of that work, or at once where nothing was before it.
+            // A marker completes when the work before it ends, or at once if there is none.
             const int64_t passed = std::max(record->time, end_of(record->before));
             add({.kind = EdgeKind::wait,
                  .from_track = streams_[record->stream].track,
@@ -270,12 +270,12 @@ class Walk {
         add({.kind = EdgeKind::synchronize,
              .from_track = streams_[stream].track,
              .to_track = out.spans.track[size_t(sync.span)],
-             .from_time = end == absent ? start : end,
+             .from_time = end == null_int64 ? start : end,
              .from_span = before,
-             .to_time = over == absent ? start : over,
+             .to_time = over == null_int64 ? start : over,
              .to_span = sync.span,
-             .event = sync.event ? sync.event : absent,
-             .version = sync.event ? sync.version : absent});
+             .event = sync.event ? sync.event : null_int64,
+             .version = sync.event ? sync.version : null_int64});
     }
 
     void add_synchronizations() {
@@ -294,7 +294,7 @@ class Walk {
                 for (; next < submitted_.size() && submitted_[next].span < sync.span; ++next) {
                     const int64_t end = end_of(submitted_[next].span);
                     of_devices.submitted(uint32_t(streams_[submitted_[next].stream].order), submitted_[next].span,
-                                         end == absent ? std::numeric_limits<int64_t>::max() : end);
+                                         end == null_int64 ? std::numeric_limits<int64_t>::max() : end);
                 }
                 for (const uint32_t order : of_devices.sources(sync.device, sync.ended))
                     add_synchronization(sync, with_work_[order], of_devices.last_work(order));
@@ -312,8 +312,8 @@ class Walk {
     int64_t first_span_;
     int32_t first_track_;
     std::vector<Stream> streams_;
-    FlatMap<1, uint32_t> stream_numbers_;  // by id, plus one
-    std::vector<uint32_t> with_work_;      // streams by their order
+    FlatMap<1, uint32_t> stream_numbers_;  // by id; the value is the index plus one
+    std::vector<uint32_t> with_work_;      // streams with work, in order
     LargeVector<Submitted> submitted_;
     FlatMap<1, int64_t> work_;    // by its id: the span
     FlatMap<1, int64_t> newest_;  // by event: the version
@@ -328,7 +328,7 @@ class Walk {
 DerivedWork derive_work(const Operations& operations, const std::vector<Operation>& kinds, int64_t first_span,
                         int32_t first_track) {
     const auto kind_of = [&](int64_t row) {
-        const auto hook = size_t(operations.hook[row]);  // a negative one is beyond all kinds
+        const auto hook = size_t(operations.hook[row]);  // a negative one becomes larger than all kinds
         return hook < kinds.size() ? kinds[hook] : Operation::other;
     };
     size_t count[operation_count] = {};

@@ -1,11 +1,11 @@
-// What follows from the operations of a recording: work and synchronizations as spans; launches, waits and
-// synchronizations as edges; the bytes that each device holds. All of it takes time linear in the operations, but for
-// the logarithm of the number of streams at a submission and at a synchronization of a device.
+// Derives from the operations of a recording: spans of work and synchronizations; edges of launches, waits and
+// synchronizations; the bytes allocated on each device. The time is linear in the operations, times the logarithm of
+// the number of streams for submissions and synchronizations of a device.
 //
-// A synchronization of a whole device that ended (it neither gave up nor was cut off) has an edge from each stream that
-// got work since the last such one began. Every synchronization of a device has, besides, the edge from the work that
-// ended last of all that the streams of the device got last. So there are no more such edges than work items and
-// synchronizations together. docs/decisions/0006-device-synchronization-edges.md has the reason.
+// A completed synchronization of a whole device (no timeout, and its end is recorded) has an edge from each stream that
+// received work since the last such one began. Every synchronization of a device also has the edge from the
+// latest-ending of the last work items of the device's streams. So there are no more such edges than work items and
+// synchronizations together. See docs/decisions/0006-device-synchronization-edges.md.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace eventide::recorder {
 
-// The hooks that matter here; a file numbers the hooks in its own way.
+// The hooks that are used here. Each file has its own numbers for them.
 enum class Operation : uint8_t {
     other,
     submission,
@@ -31,7 +31,7 @@ enum class Operation : uint8_t {
 };
 inline constexpr int operation_count = 11;
 
-// Columns of operations by time, owned by the caller. Names and devices are numbers from 1, and equal devices have
+// Columns of operations sorted by time, owned by the caller. Names and devices are numbers from 1; equal devices have
 // equal numbers; `thread` is the row of a track.
 struct Operations {
     int64_t rows = 0;
@@ -43,7 +43,8 @@ struct Operations {
 enum class SpanKind : int32_t { work, unsubmitted, stream_sync, event_sync, device_sync };
 enum class EdgeKind : int32_t { launch, wait, synchronize };
 
-// Numbers that do not apply are `absent`. A track is the row of a thread or, from `first_track` on, a row of `streams`.
+// Values that do not apply are null_int64. A track is the row of a thread or, from `first_track` on, a row of
+// `streams`.
 struct DerivedWork {
     struct Spans {
         LargeVector<int32_t> kind, track, name, outcome, stack;
@@ -54,13 +55,13 @@ struct DerivedWork {
         LargeVector<int32_t> kind, from_track, to_track;
         LargeVector<int64_t> from_time, from_span, to_time, to_span, event, version, correlation;
     } edges;
-    struct Streams {  // in the order in which they were met; one that gets its name later is met again
+    struct Streams {  // in the order of their first operation; one that gets its name later is listed again
         LargeVector<int64_t> stream;
         LargeVector<int32_t> device, name;
     } streams;
     struct Levels {
         LargeVector<int64_t> operation;  // the row of the allocation or deallocation
-        LargeVector<double> held;        // bytes, from then on
+        LargeVector<double> held;        // bytes, from that operation on
     } levels;
 };
 

@@ -1,4 +1,4 @@
-// Which streams a synchronization of a whole device gets an edge from: see derived_work.hpp for the rule.
+// Finds the streams from which a synchronization of a whole device gets an edge; derived_work.hpp has the rule.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ class DeviceSyncs {
     // Per stream, in the order of the streams' first work: the number of its device; 0: it has none.
     explicit DeviceSyncs(const std::vector<int32_t>& devices);
 
-    // The stream got this work, which ended then; INT64_MAX where no end is known.
+    // The stream received this work, which ended at `end`; INT64_MAX: the end is unknown.
     void submitted(uint32_t stream, int64_t span, int64_t end);
-    // The streams for a synchronization of this device (0: of all) that begins now, in their order. Valid until the
-    // next call. `ended`: it neither gave up nor was cut off.
+    // The streams for a synchronization of this device (0: all devices) that begins now, in order. Valid until the next
+    // call. `ended`: it has completed.
     const std::vector<uint32_t>& sources(int32_t device, bool ended);
     int64_t last_work(uint32_t stream) const { return streams_[stream].span; }
 
@@ -25,12 +25,12 @@ class DeviceSyncs {
 
     struct Stream {
         uint32_t leaf = 0, group = 0;
-        bool fresh = false;  // it is in the list of its group
+        bool fresh = false;  // it is in the list `fresh` of its group
         int64_t span = 0, end = 0;
     };
     struct Group {                    // the streams of one device
         uint32_t begin = 0, end = 0;  // leaves
-        std::vector<uint32_t> fresh;  // got work since the last synchronization that ended
+        std::vector<uint32_t> fresh;  // received work since the last completed synchronization
     };
 
     uint32_t later(uint32_t x, uint32_t y) const;
@@ -39,9 +39,9 @@ class DeviceSyncs {
 
     std::vector<Stream> streams_;
     std::vector<Group> groups_;
-    std::vector<uint32_t> groups_with_fresh_;  // may name one twice, or one that has none any more
+    std::vector<uint32_t> groups_with_fresh_;  // may contain duplicates, and groups without fresh streams
     FlatMap<1, uint32_t> group_of_device_;
-    std::vector<uint32_t> tree_;  // of streams by the end of their last work: a node has the latest of its two
+    std::vector<uint32_t> tree_;  // segment tree of streams: a node is the child whose last work ends later
     std::vector<uint32_t> found_;
 };
 

@@ -1,4 +1,4 @@
-// Allocations and deallocations, in the order of time, as the bytes that a device holds from each of them on.
+// Computes from allocations and deallocations, in the order of time, how many bytes of each device are allocated.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace eventide::recorder {
 
 class MemoryLevels {
   public:
-    // A deallocation frees what was allocated at its address, or `bytes` where no allocation was seen.
+    // A deallocation frees the block at its address, or `bytes` if its allocation was not recorded.
     void change(int64_t row, int32_t device, uint64_t address, uint64_t bytes, bool allocated);
-    // Per change its row and the bytes from then on. What was allocated before the first change counts from there on
-    // if it was freed later.
+    // Per change its row and the allocated bytes after it. A block whose allocation was not recorded counts from the
+    // first change on.
     void finish(LargeVector<int64_t>& rows, LargeVector<double>& held);
 
   private:
@@ -29,7 +29,7 @@ class MemoryLevels {
     };
     __extension__ using Bytes = __int128;  // a sum of 64-bit numbers never overflows
 
-    FlatMap<1, uint32_t> devices_;  // place in held_, plus one
+    FlatMap<1, uint32_t> devices_;  // index in held_, plus one
     FlatMap<2, Block> blocks_;      // by device and address
     std::vector<Bytes> held_;
     std::vector<Change> changes_;

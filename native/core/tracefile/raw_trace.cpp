@@ -53,7 +53,7 @@ class File {
     int fd_;
 };
 
-// The text of one member of our own JSON; what we write has no escapes in these.
+// The text of one member of JSON that the recorder wrote; these members have no escapes.
 std::string member(const std::string& json, const std::string& key) {
     const std::string mark = "\"" + key + "\": \"";
     const size_t from = json.find(mark);
@@ -62,7 +62,7 @@ std::string member(const std::string& json, const std::string& key) {
     return end == std::string::npos ? "" : json.substr(begin, end - begin);
 }
 
-// One chunk of a buffer that may be in use: nothing, if it was taken for something else meanwhile.
+// A copy of one chunk of a buffer that may be in use; null if the chunk was reused meanwhile.
 std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
     uint64_t head[8], again = 0;
     if (file.read(head, sizeof head, offset) != sizeof head || !head[0]) return nullptr;
@@ -78,7 +78,7 @@ std::unique_ptr<Chunk> copy_chunk(const File& file, uint64_t offset) {
     return chunk;
 }
 
-// Nothing: it cannot be read. False: its anchor was being changed each time; a process that was killed has left it so.
+// Empty: it cannot be read. False: its anchor was being changed at each try, as a killed process leaves it.
 std::optional<bool> read_header(const File& file, BufferHeader& to) {
     uint64_t before = 0, after = 0;
     constexpr size_t seal = offsetof(BufferHeader, anchor_seal);
@@ -95,20 +95,20 @@ void read_buffer(RawTrace& out, const std::string& head, const File& file) {
     BufferHeader h{};
     if (file.read(&h, sizeof h, 0) != sizeof h || std::memcmp(h.magic, buffer_magic, 8) != 0) return;
     if (h.version != format_version || hex(h.session, sizeof h.session) != member(head, "session")) return;
-    // Numbers that damage has made too large lead nowhere.
+    // Numbers of a damaged header are limited by the size of the file.
     const uint64_t size = file.size(), count = std::min<uint64_t>(h.chunk_count, size / chunk_bytes);
     for (uint64_t i = 0; i < count; ++i)
         if (auto chunk = copy_chunk(file, h.chunks_offset + i * chunk_bytes)) out.left.push_back(std::move(chunk));
-    // After the chunks: every name that they use was there before they were published.
+    // After the chunks: the names that they use were written before the chunks were published.
     BufferHeader now{};
-    const std::optional<bool> settled = read_header(file, now);
-    if (!settled) return;
+    const std::optional<bool> consistent = read_header(file, now);
+    if (!consistent) return;
     out.names.resize(std::min(now.names_used.load(), size));
     out.names.resize(file.read(out.names.data(), out.names.size(), h.names_offset));
     auto lanes = std::make_unique<LaneRecord[]>(most_lanes);
     file.read(lanes.get(), sizeof(LaneRecord) * most_lanes, h.lanes_offset);
     out.account = account_of(now, lanes.get(), most_lanes);
-    if (*settled) out.anchors.push_back({now.anchor_ticks, now.anchor_ns, now.anchor_width});
+    if (*consistent) out.anchors.push_back({now.anchor_ticks, now.anchor_ns, now.anchor_width});
 }
 
 void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_t offset) {
@@ -118,12 +118,14 @@ void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_
             break;
         case FrameType::names: {
             uint64_t at = 0;
-            if (payload.size() < 8) throw FormatError("a frame of names without its place", offset);
+            if (payload.size() < 8)
+                throw FormatError("a frame of names without its offset; copy the file again", offset);
             std::memcpy(&at, payload.data(), 8);
             payload.remove_prefix(8);
             out.names_in_file = std::max(out.names_in_file, at + payload.size());
             if (out.names.size() >= at + payload.size()) break;  // the buffer has them too
-            if (out.names.size() < at) throw FormatError("names are missing", offset);
+            if (out.names.size() < at)
+                throw FormatError("a frame of names is missing before this one; copy the file again", offset);
             out.names.replace(at, std::string::npos, payload);
             break;
         }
@@ -132,7 +134,8 @@ void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_
             break;
         case FrameType::anchor: {
             ticks::Anchor a;
-            if (payload.size() != sizeof a) throw FormatError("an anchor of another size", offset);
+            if (payload.size() != sizeof a)
+                throw FormatError("an anchor frame of the wrong size; copy the file again", offset);
             std::memcpy(&a, payload.data(), sizeof a);
             out.anchors.push_back(a);
             break;
@@ -145,7 +148,7 @@ void take_frame(RawTrace& out, FrameType type, std::string_view payload, uint64_
     }
 }
 
-// Frames up to the first that is not whole.
+// Calls `take` for each frame up to the first incomplete or damaged one.
 template <class Take>
 uint64_t each_frame(std::string_view bytes, Take take, bool check = true) {
     uint64_t at = sizeof file_magic + 4;
@@ -162,7 +165,7 @@ uint64_t each_frame(std::string_view bytes, Take take, bool check = true) {
     return at;
 }
 
-// Whether the last frame is the end, if all are sound.
+// Whether the last frame is the end frame; checksums are not verified.
 bool seems_closed(std::string_view bytes) {
     bool closed = false;
     each_frame(bytes, [&](FrameType type, std::string_view, uint64_t) { closed = type == FrameType::end; }, false);
@@ -177,7 +180,7 @@ std::string first_frame(std::string_view bytes) {
     return head;
 }
 
-// An end before other frames is damage: only the last frame closes the file.
+// Only an end frame that is the last frame closes the file.
 RawTrace& take_frames(RawTrace& out) {
     std::string_view last;
     out.good = each_frame(out.bytes, [&](FrameType type, std::string_view payload, uint64_t offset) {
@@ -242,7 +245,8 @@ RawTrace load(const std::string& path) {
         const std::string head = first_frame(out.bytes);
         out = RawTrace();
         for (const std::string& place : {member(head, "buffer"), path + ".buffer"})
-            if (const File buffer(place, O_RDONLY | O_NONBLOCK); buffer && out.buffer.empty()) {  // it may be a pipe
+            if (const File buffer(place, O_RDONLY | O_NONBLOCK);
+                buffer && out.buffer.empty()) {  // O_NONBLOCK: it may be a pipe
                 read_buffer(out, head, buffer);
                 if (!out.account.empty()) out.buffer = place;
             }
@@ -261,7 +265,7 @@ RawTrace load(const std::string& path) {
 
 namespace {
 
-// What is not in the file yet, as frames, and the end.
+// The frames that are not in the file yet, and the end frame.
 std::string rest_of(const RawTrace& raw, const std::string& note, const char* how) {
     std::string more;
     if (raw.names.size() > raw.names_in_file) {
@@ -301,7 +305,7 @@ void write_all(const File& file, std::string_view bytes, uint64_t offset, const 
 void recover(const std::string& path) {
     const RawTrace raw = load(path);
     if (raw.closed) return;
-    const File buffer(raw.buffer);  // the lock is held until all is saved
+    const File buffer(raw.buffer);  // its lock is held until everything is saved
     if (buffer && flock(buffer.fd(), LOCK_EX | LOCK_NB) != 0)
         throw Error(ErrorKind::usage, path + " is still being recorded; stop the recording, or its process, first");
     const std::string more = rest_of(raw, "", "recovered");
@@ -317,7 +321,7 @@ void copy(const std::string& path, const std::string& to, const std::string& not
     const RawTrace raw = load(path);
     const std::string_view before = std::string_view(raw.bytes).substr(0, raw.without_end);
     const std::string more = rest_of(raw, note, "copied");
-    const std::string part = to + ".part";  // under its name it appears only when it is whole
+    const std::string part = to + ".part";  // renamed when it is complete
     try {
         const File file(part, O_RDWR | O_CREAT | O_TRUNC);
         if (!file) throw system_error(to);

@@ -1,10 +1,10 @@
-// What the recorder writes: entries of 32 bytes in chunks of 64 KB, in one mapped file of fixed size, the buffer.
+// The layout of the recorder's buffer, a mapped file of fixed size: entries of 32 bytes in chunks of 64 KB.
 //
 //   BufferHeader | LaneRecord[most_lanes] | names, append-only | chunks
 //
-// A *thing* is one entry, or one entry and its payload in the entries behind it. All of this is read again from the
-// file of a process that was killed, so the store that makes something valid comes after the stores that fill it:
-// `used` of a chunk, `serial` of a chunk, `names_used` of the buffer.
+// A *record* is one entry, or one entry and its payload in the entries behind it. The buffer of a killed process is
+// read later, so the store that publishes data comes after the stores that fill it: `used` of a chunk, `serial` of a
+// chunk, `names_used` of the buffer.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace eventide::recorder {
 enum class Kind : uint8_t {
     none,
     begin,    // a = number of the span in its lane, b = stack; payload: arguments
-    end,      // a = number of the span, b = track that began it; name: of the exception that passed through
+    end,      // a = number of the span, b = track that began it; name: of the exception that ended it
     instant,  // a = category | track << 32, b = stack; payload: arguments
     counter,  // a = bits of a double, b = track
     span,     // a, b = start and end in ns; payload: see payloads.hpp
@@ -48,20 +48,20 @@ constexpr uint32_t entries_of(uint32_t payload) noexcept {
 static_assert(entries_of(largest_payload) <= chunk_entries);
 
 struct Chunk {
-    std::atomic<uint64_t> serial;    // of this filling, from 1; 0: being prepared
-    std::atomic<uint32_t> used;      // entries published
-    uint32_t track;                  // of the thread that fills it
-    std::atomic<uint32_t> looks_on;  // 1: that thread only watches the program, so this says nothing of its progress
+    std::atomic<uint64_t> serial;              // of this filling, from 1; 0: being prepared
+    std::atomic<uint32_t> used;                // published entries
+    uint32_t track;                            // of the thread that fills it
+    std::atomic<uint32_t> is_profiler_thread;  // 1: its records do not count as progress of the program
     uint32_t spare[11];
     Entry entries[chunk_entries];
 };
 static_assert(sizeof(Chunk) == chunk_bytes && offsetof(Chunk, entries) == 64);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
 
-// What one thread lost, by kind. Written by that thread alone.
+// What one thread lost, by kind. Written by that thread only.
 struct LaneRecord {
-    std::atomic<uint64_t> dropped[kind_count];    // things for which there was no room
-    std::atomic<uint64_t> truncated[kind_count];  // things whose arguments were cut
+    std::atomic<uint64_t> dropped[kind_count];    // records that did not fit
+    std::atomic<uint64_t> truncated[kind_count];  // records with truncated arguments
 };
 static_assert(sizeof(LaneRecord) == 128);
 
@@ -82,13 +82,13 @@ struct BufferHeader {
     uint32_t chunk_count;
     uint32_t ring;
     std::atomic<uint64_t> names_used;
-    std::atomic<uint64_t> names_lost;   // names, tracks and stacks for which there was no room
-    std::atomic<uint64_t> unattached;   // things of threads beyond most_lanes
+    std::atomic<uint64_t> names_lost;   // names, tracks and stacks that did not fit
+    std::atomic<uint64_t> unattached;   // records of threads beyond most_lanes
     std::atomic<uint64_t> write_error;  // errno of the first write that failed
     std::atomic<uint64_t> drainer_cpu_ns;
     std::atomic<uint64_t> lanes_used;
-    std::atomic<uint64_t> overwritten[kind_count];  // ring: things whose chunk was needed again
-    // The newest anchor of the clock; the seal counts up after each change, twice per change.
+    std::atomic<uint64_t> overwritten[kind_count];  // ring: records whose chunk was reused
+    // The newest anchor of the clock. The seal is incremented before and after each change: odd during a change.
     std::atomic<uint64_t> anchor_seal;
     uint64_t anchor_ticks;
     int64_t anchor_ns;
@@ -107,11 +107,11 @@ enum class NameKind : uint8_t {
 // The trace file: magic, version, then frames of type, number of bytes, CRC-32 of the bytes (32 bits each), bytes.
 inline constexpr char file_magic[8] = {'E', 'V', 'E', 'N', 'T', 'I', 'D', 'E'};
 enum class FrameType : uint32_t {
-    head = 1,    // JSON: who, when, which clock, where the buffer is
-    names = 2,   // offset in the names (64 bits), then as they stand in the buffer
-    chunk = 3,   // one filling of a chunk, see codec.hpp
+    head = 1,    // JSON: process, time, clock, path of the buffer
+    names = 2,   // offset in the names (64 bits), then the bytes of the buffer
+    chunk = 3,   // one chunk, see codec.hpp
     anchor = 4,  // ticks, ns, width (64 bits each)
-    note = 5,    // JSON: what somebody wants to keep with the trace
+    note = 5,    // JSON: a note to store with the trace
     end = 6,     // JSON: the account; the last frame
 };
 

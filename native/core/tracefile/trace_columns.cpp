@@ -16,10 +16,11 @@
 namespace eventide::recorder {
 namespace {
 
-// Arguments refer to their names, and each gets its name written out: how much that may make of a file.
-constexpr size_t least_room = 16 << 20, most_times = 64;
+// Arguments refer to names and are written out with them: how many bytes that may add, so that a small file cannot
+// expand to any size.
+constexpr size_t min_text_budget = 16 << 20, text_bytes_per_file_byte = 64;
 
-// Piecewise linear between anchors; beyond the last ones with the slope of the whole.
+// Piecewise linear between anchors; outside of them with the average slope.
 class Clock {
   public:
     explicit Clock(std::vector<ticks::Anchor> anchors) : anchors_(std::move(anchors)) {
@@ -45,8 +46,8 @@ class Clock {
         const ticks::Anchor &a = anchors_[next - 1], &b = anchors_[next];
         return from(a, slope(a, b), t);
     }
-    ClockModel model() const {
-        ClockModel m{slope_, 0, int64_t(anchors_.size())};
+    ClockFit model() const {
+        ClockFit m{slope_, 0, int64_t(anchors_.size())};
         for (size_t i = 0; i < anchors_.size(); ++i) {
             int64_t off = 0;
             if (i > 0 && i + 1 < anchors_.size()) {
@@ -73,13 +74,15 @@ class Clock {
 class Builder {
   public:
     explicit Builder(const RawTrace& raw)
-        : clock_(raw.anchors), room_(least_room + most_times * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
+        : clock_(raw.anchors),
+          text_budget_(min_text_budget +
+                       text_bytes_per_file_byte * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
         read_names(raw.names);
         out.clock = clock_.model();
     }
 
     void take(const ChunkHead& head, const Entry& e, std::string_view payload) {
-        ++out.things[int(e.kind)];
+        ++out.records[int(e.kind)];
         const int64_t time = clock_.ns(e.stamp);
         ByteReader in(payload);
         switch (e.kind) {
@@ -136,7 +139,7 @@ class Builder {
             }
             auto& list = kind == NameKind::text ? out.texts : out.tracks;
             if (kind != NameKind::text && kind != NameKind::track) return;
-            if (!id || id > list.size() + 1) return;  // they are numbered in the order in which they are written
+            if (!id || id > list.size() + 1) return;  // numbers are assigned in the order of writing
             if (id > list.size()) list.emplace_back();
             list[id - 1] = text;
         }
@@ -145,17 +148,17 @@ class Builder {
     std::string_view text_of(uint64_t id) {
         if (!id || id > out.texts.size()) return "?";
         const std::string_view text = out.texts[id - 1];
-        if (text.size() > room_) {
+        if (text.size() > text_budget_) {
             ++out.left_out;
             return "?";
         }
-        room_ -= text.size();
+        text_budget_ -= text.size();
         return text;
     }
 
     static std::string number(double v) {
         if (!std::isfinite(v)) return std::isnan(v) ? "\"nan\"" : v > 0 ? "\"inf\"" : "\"-inf\"";
-        char text[32];  // as %.15g or %.17g, in any locale
+        char text[32];  // as %.15g or %.17g, independent of the locale
         double again = 0;
         const char* end = std::to_chars(text, std::end(text), v, std::chars_format::general, 15).ptr;
         std::from_chars(text, end, again);
@@ -163,7 +166,7 @@ class Builder {
         return std::string(text, size_t(end - text));
     }
 
-    // A JSON object, or nothing when there are no arguments. A time among them goes to `time`.
+    // A JSON object, or an empty text without arguments. A time among them is stored in `time`.
     std::string arguments(ByteReader& in, int64_t* time) {
         if (!in.left()) return {};
         json::Object object;
@@ -215,11 +218,11 @@ class Builder {
 
     void begin(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
         open_.at({uint64_t(head.track) << 32 | (e.a & 0xffffffff)}) = out.spans.start.size();
-        add_span(head.track, e.name, 0, uint32_t(e.b), time, absent, arguments(in, nullptr));
+        add_span(head.track, e.name, 0, uint32_t(e.b), time, null_int64, arguments(in, nullptr));
     }
 
     void add_span(uint32_t track, uint32_t name, uint32_t category, uint32_t stack, int64_t start, int64_t end,
-                  const std::string& args, const int64_t (&more)[4] = {absent, absent, absent, absent},
+                  const std::string& args, const int64_t (&more)[4] = {null_int64, null_int64, null_int64, null_int64},
                   uint32_t outcome = 0) {
         SpanColumns& s = out.spans;
         s.track.push_back(int32_t(track));
@@ -241,7 +244,7 @@ class Builder {
         const auto track = uint32_t(in.varint());
         const auto category = uint32_t(in.varint()), stack = uint32_t(in.varint());
         const uint64_t mask = in.varint();
-        int64_t more[4] = {absent, absent, absent, absent};
+        int64_t more[4] = {null_int64, null_int64, null_int64, null_int64};
         for (int i = 0; i < 4; ++i)
             if (mask >> i & 1) more[i] = int64_t(in.varint());
         if (mask & 1) more[0] = clamped::add(int64_t(e.a), unzigzag(uint64_t(more[0]) - 1));
@@ -281,9 +284,9 @@ class Builder {
         c.from_time.push_back(int64_t(e.a));
         c.to_time.push_back(int64_t(e.b));
         const uint64_t mask = in.varint();
-        c.event.push_back(mask & 1 ? int64_t(in.varint()) : absent);
-        c.version.push_back(mask & 2 ? int64_t(in.varint()) : absent);
-        c.correlation.push_back(mask & 4 ? int64_t(in.varint()) : absent);
+        c.event.push_back(mask & 1 ? int64_t(in.varint()) : null_int64);
+        c.version.push_back(mask & 2 ? int64_t(in.varint()) : null_int64);
+        c.correlation.push_back(mask & 4 ? int64_t(in.varint()) : null_int64);
     }
 
     void hook(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
@@ -304,11 +307,11 @@ class Builder {
         c.handle.push_back(field(5));
         c.bytes.push_back(field(6));
         const uint64_t start = field(7);
-        c.start.push_back(start ? clamped::add(int64_t(e.b), unzigzag(start - 1)) : absent);
-        c.finish.push_back(start ? int64_t(e.b) : absent);
+        c.start.push_back(start ? clamped::add(int64_t(e.b), unzigzag(start - 1)) : null_int64);
+        c.finish.push_back(start ? int64_t(e.b) : null_int64);
         c.time.push_back(e.b && !start ? int64_t(e.b) : time);
         c.waited.push_back(int64_t(field(8)));
-        c.cpu.push_back(mask >> 9 & 1 ? int64_t(in.varint()) : absent);
+        c.cpu.push_back(mask >> 9 & 1 ? int64_t(in.varint()) : null_int64);
         c.group.push_back(int32_t(field(10)));
         c.stack.push_back(int32_t(field(11)));
         if (mask >> 12 & 1) accesses(in);
@@ -333,7 +336,7 @@ class Builder {
     }
 
     Clock clock_;
-    size_t room_;  // bytes of texts that may still be written out
+    size_t text_budget_;  // bytes of names that may still be written out
     LargeVector<End> ends_;
     FlatMap<1, size_t> open_;  // by track and number
 };

@@ -1,6 +1,6 @@
-// A raw trace as columns: things put together, ticks turned into nanoseconds, arguments into JSON.
+// Converts a raw trace to columns: begins and ends become spans, ticks become nanoseconds, arguments become JSON.
 //
-// Names, tracks and stacks stay numbers (from 1; 0: none); a number that does not apply is `absent`.
+// Names, tracks and stacks are numbers from 1; 0: none. A value that does not apply is null_int64.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "base/large_vector.hpp"
+#include "base/null_int64.hpp"
 #include "tracefile/raw_trace.hpp"
 
 namespace eventide::recorder {
 
-inline constexpr int64_t absent = INT64_MIN;
-
-// Text of many rows in one piece; an empty one stands for none.
+// The texts of all rows, concatenated; an empty text is null.
 struct TextColumn {
     LargeVector<int64_t> offsets{0};
     std::string bytes;
@@ -26,7 +25,7 @@ struct TextColumn {
 };
 
 struct SpanColumns {
-    LargeVector<int32_t> track, name, category, outcome, stack, error;  // error: name of what passed through
+    LargeVector<int32_t> track, name, category, outcome, stack, error;  // error: name of the exception
     LargeVector<int64_t> start, end, submit, cpu, work, correlation;
     TextColumn arguments;
 };
@@ -36,7 +35,7 @@ struct InstantColumns {
     TextColumn arguments;
 };
 struct CounterColumns {
-    LargeVector<int32_t> track, name, thread;  // thread: the track that told it
+    LargeVector<int32_t> track, name, thread;  // thread: the track that recorded it
     LargeVector<int64_t> time;
     LargeVector<double> value;
 };
@@ -53,10 +52,11 @@ struct HookColumns {
     LargeVector<uint8_t> access_write, access_possible;
 };
 
-// How ticks became nanoseconds.
-struct ClockModel {
+// How ticks were converted to nanoseconds.
+struct ClockFit {
     double ns_per_tick = 1;
-    int64_t residual_ns = 0;  // the largest distance of an anchor from where its neighbours put it, and its own width
+    int64_t residual_ns =
+        0;  // the largest distance of an anchor from the interpolation of its neighbours, plus half its width
     int64_t anchors = 0;
 };
 
@@ -68,11 +68,11 @@ struct TraceColumns {
     HookColumns hooks;
     std::vector<std::string_view> texts, tracks;  // by number - 1
     std::map<uint64_t, std::string_view> stacks;  // by number
-    ClockModel clock;
-    uint64_t things[kind_count] = {};
-    uint64_t lost_ends = 0;  // ends of spans whose beginning is not there
-    uint64_t damaged = 0;    // chunks that could not be read to their end
-    uint64_t left_out = 0;   // names of arguments: more than there is room for
+    ClockFit clock;
+    uint64_t records[kind_count] = {};
+    uint64_t lost_ends = 0;  // ends of spans without a begin
+    uint64_t damaged = 0;    // chunks that could not be decoded completely
+    uint64_t left_out = 0;   // names of arguments that exceeded the budget
 };
 
 // The texts point into `raw`.

@@ -56,7 +56,7 @@ int TraceFile::append(std::string_view bytes) noexcept {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             const int error = n < 0 ? errno : ENOSPC;
-            if (done && ftruncate(fd_, off_t(size_)) != 0) return error;  // a torn frame is found by its checksum
+            if (done && ftruncate(fd_, off_t(size_)) != 0) return error;  // the checksum detects an incomplete frame
             return error;
         }
         done += size_t(n);

@@ -1,4 +1,4 @@
-// Appending frames to a trace file: each is whole, or not there.
+// Appends frames to a trace file. A frame that cannot be written completely is removed again.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace eventide::recorder {
 
-// One frame as bytes, appended to `out`.
+// Appends one frame to `out`.
 void frame(FrameType type, std::string_view payload, std::string& out);
 
 class TraceFile {
   public:
     TraceFile() = default;
-    // Makes the file anew, with magic and version. Throws Error (device) with the reason and the remedy.
+    // Creates or truncates the file and writes magic and version. Throws Error (device).
     explicit TraceFile(const std::string& path);
     TraceFile(TraceFile&& other) noexcept;
     TraceFile& operator=(TraceFile&& other) noexcept;
     ~TraceFile();
 
-    // 0, or the error: then the file is as it was.
+    // 0, or errno; then the file is unchanged.
     int append(std::string_view bytes) noexcept;
     int sync() noexcept;
     uint64_t size() const noexcept { return size_; }

@@ -12,7 +12,7 @@ using json::Scanner;
 using json::Value;
 
 namespace {
-constexpr size_t MAX_MEMBER = size_t(16) << 20;  // bytes of a member of the outermost object that is kept
+constexpr size_t max_member_bytes = size_t(16) << 20;  // bytes; longer members of the outermost object are dropped
 }
 
 void Document::feed(std::string_view piece) {
@@ -60,7 +60,7 @@ void Document::fail(const Scanner& scan) {
 
 bool Document::step(Scanner& scan) {
     if (!scan.space()) {
-        begin_ = size_t(scan.at - buffer_.data());  // blanks need no second look
+        begin_ = size_t(scan.at - buffer_.data());  // blanks are read once
         return false;
     }
     switch (state_) {
@@ -110,7 +110,7 @@ bool Document::member(Scanner& scan) {
         return true;
     }
     if (!scan.value(value)) return false;
-    if (value.text().size() > MAX_MEMBER) {
+    if (value.text().size() > max_member_bytes) {
         ++oversized;
     } else {
         metadata.emplace_back(json::decode(key),

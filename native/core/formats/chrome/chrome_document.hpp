@@ -1,8 +1,8 @@
-// A Chrome trace as a stream of bytes: an object with traceEvents, or an array of events. Feed it pieces of any size.
+// Reads a Chrome trace from pieces of any size: an object with traceEvents, or an array of events.
 //
-// What is held is the columns, the piece at hand and the value that it ends in; a value that needs more than
-// `max_value` bytes is refused. A value is tried again only when twice as much of it is there, so that pieces of one
-// byte cost no more than a constant times the whole.
+// It keeps the columns, the current piece and the incomplete value at its end; a value of more than `max_value` bytes
+// is refused. An incomplete value is read again only when twice as many bytes are available, so that the time is linear
+// also for pieces of one byte.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 namespace eventide::chrome {
 
 enum class Ended : uint8_t {
-    whole,      // as it should
-    open,       // after a whole event, without the closing brackets
+    whole,      // complete
+    open,       // after a complete event, without the closing brackets
     cut,        // inside a value
-    bad,        // at something that is no JSON
-    no_events,  // there is no array of events in it
+    bad,        // at text that is not JSON
+    no_events,  // without an array of events
     empty,
 };
 
@@ -36,12 +36,12 @@ class Document {
     Table table;
     std::vector<std::pair<std::string, std::string>> metadata;  // key and JSON text of the other members
     std::string message;                                        // of bad
-    int64_t position = 0;                                       // of bad: where; else the first byte that was not used
+    int64_t position = 0;                                       // of bad: where; else the first unused byte
     int64_t bytes = 0;                                          // fed
-    int64_t kept = 0;                                           // bytes up to the end of the last whole value
-    int64_t trailing = 0;                                       // bytes behind the end that are no blanks
-    int64_t elements = 0;                                       // of the arrays of events
-    int64_t oversized = 0;  // members of the outermost object that were too long to keep
+    int64_t kept = 0;                                           // bytes up to the end of the last complete value
+    int64_t trailing = 0;                                       // bytes behind the end, without blanks
+    int64_t elements = 0;                                       // in the arrays of events
+    int64_t oversized = 0;  // members of the outermost object that are too long to keep
     int event_arrays = 0;
     bool is_array = false;
 
@@ -56,8 +56,8 @@ class Document {
     void fail(const json::Scanner& scan);
 
     std::vector<char> buffer_;
-    size_t begin_ = 0, end_ = 0;  // what is not used yet
-    size_t enough_ = 0;           // bytes that must be there before the next try
+    size_t begin_ = 0, end_ = 0;  // the unused bytes of buffer_
+    size_t enough_ = 0;           // bytes that must be available before the next try
     size_t max_value_;
     State state_ = State::start;
 };

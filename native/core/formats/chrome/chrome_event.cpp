@@ -30,7 +30,7 @@ Value* event_field(Event& e, std::string_view key) {
     }
 }
 
-Value* known_field(Known& k, std::string_view key) {
+Value* kineto_field(KinetoArgs& k, std::string_view key) {
     switch (key.size()) {
         case 4:
             return key == "Addr" ? &k.address : nullptr;
@@ -62,9 +62,9 @@ Value* known_field(Known& k, std::string_view key) {
     }
 }
 
-// Walks the members of an object; find(key) says where the value goes, or null. at stands on the brace.
-template <typename Find>
-bool members(json::Scanner& scan, uint8_t& flags, Find&& find) {
+// Reads the members of an object; `at` is at the brace. read_value(key, value) reads each value.
+template <typename ReadValue>
+bool members(json::Scanner& scan, uint8_t& flags, ReadValue&& read_value) {
     ++scan.at;
     if (!scan.space()) return false;
     if (*scan.at == '}') {
@@ -76,7 +76,7 @@ bool members(json::Scanner& scan, uint8_t& flags, Find&& find) {
         if (!scan.space()) return false;
         if (*scan.at != '"') return scan.fail("expected a key in quotes");
         if (!scan.string(key) || !scan.expect(':', "expected : after a key")) return false;
-        if (!find(key.inner(), value)) return false;
+        if (!read_value(key.inner(), value)) return false;
         flags |= key.flags | value.flags;
         if (!scan.separator('}', last)) return false;
     }
@@ -84,13 +84,13 @@ bool members(json::Scanner& scan, uint8_t& flags, Find&& find) {
 }
 
 bool read_args(json::Scanner& scan, Event& e) {
-    e.known = {};
+    e.kineto = {};
     if (!scan.space()) return false;
     if (*scan.at != '{') return scan.value(e.args);
     e.args = {.begin = scan.at, .kind = json::Kind::object};
     const bool read = members(scan, e.args.flags, [&](std::string_view key, Value& value) {
         if (!scan.value(value)) return false;
-        if (Value* field = known_field(e.known, key)) *field = value;
+        if (Value* field = kineto_field(e.kineto, key)) *field = value;
         return true;
     });
     e.args.end = scan.at;

@@ -1,24 +1,24 @@
-// One event of the Chrome trace format as its fields stand in the text, and the arguments of Kineto that have columns.
+// Reads one event of a Chrome trace: its fields, and the arguments of Kineto that become columns.
 #pragma once
 
 #include "encoding/json_scan.hpp"
 
 namespace eventide::chrome {
 
-// Arguments that become columns; each stays in the text of the arguments as well.
-struct Known {
+// Arguments that become columns; they also stay in the text of the arguments.
+struct KinetoArgs {
     json::Value correlation, stream, device;
-    json::Value wait_stream, wait_record, wait_event;  // of a stream's wait for an event
+    json::Value wait_stream, wait_record, wait_event;  // a stream's wait for an event
     json::Value address, bytes, allocated, reserved, memory_device_type, memory_device;
     json::Value call_stack;
 };
 
 struct Event {
     json::Value phase, name, category, pid, tid, time, duration, cpu_duration, id, id2, scope, bind, args;
-    Known known;
+    KinetoArgs kineto;
 };
 
-// Reads one object; of keys that come twice, the last counts. Values of unknown keys are checked and passed over.
+// Reads one object. The last value of a duplicate key is used; values of unknown keys are checked and skipped.
 bool read_event(json::Scanner& scan, Event& out);
 
 }  // namespace eventide::chrome

@@ -1,8 +1,13 @@
 #include "formats/chrome/chrome_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <queue>
+#include <tuple>
 
+#include "encoding/json.hpp"
 #include "encoding/json_text.hpp"
 
 namespace eventide::chrome {
@@ -11,7 +16,6 @@ using json::Kind;
 using json::Value;
 
 Table::Table(const std::vector<std::string>& known_categories) {
-    strings.intern("");
     for (const std::string& name : known_categories) known_categories_.insert(strings.intern(name));
 }
 
@@ -29,8 +33,8 @@ int32_t Table::text(const Value& value) {
 }
 
 int64_t Table::integer(const Value& value) {
-    if (value.kind != Kind::number && value.kind != Kind::string) return NONE;
-    return parse_integer(value.kind == Kind::string ? value.inner() : value.text()).value_or(NONE);
+    if (value.kind != Kind::number && value.kind != Kind::string) return null_int64;
+    return parse_integer(value.kind == Kind::string ? value.inner() : value.text()).value_or(null_int64);
 }
 
 Id Table::id(const Value& value) {
@@ -42,7 +46,7 @@ Id Table::id(const Value& value) {
     return {Id::text, text(value)};
 }
 
-// id2 is an object with one member, local or global; its text as a whole tells events apart just as well.
+// id2 is an object with one member, local or global; its whole text identifies an event as well.
 Id Table::id_of(const Event& e) {
     return e.id2 ? Id{Id::text, text(e.id2)} : id(e.id);
 }
@@ -71,8 +75,8 @@ int32_t Table::category(const Event& e) {
     return text(e.category);
 }
 
-// The arguments as one JSON object without the blanks at its ends, nothing where there are none. What the source called
-// the event is put in front where its category will not say it.
+// The arguments as one JSON object without blanks at its ends; empty if there are none. A category that has no
+// counterpart among the known ones is kept as the first argument, "cat".
 std::string_view Table::args(const Event& e, bool with_category) {
     const int32_t named = with_category ? category(e) : 0;
     const bool keep_category = named && !known_categories_.contains(named);
@@ -86,7 +90,7 @@ std::string_view Table::args(const Event& e, bool with_category) {
     scratch_ += '{';
     if (keep_category) {
         scratch_ += "\"cat\":";
-        json::append_quoted(scratch_, strings[named]);
+        json::quote(scratch_, strings[named]);
     }
     if (e.args.kind == Kind::object) {
         text = text.substr(1, text.size() - 2);
@@ -115,7 +119,8 @@ bool Table::time(const Value& value, FineTime& out) {
 void Table::add(const Event& e) {
     ++order_;
     const std::string_view phase = e.phase.kind == Kind::string ? e.phase.inner() : std::string_view();
-    if (!e.phase && !e.name && !e.time && !e.args) return ignore("empty object");  // XLA ends its lists with one
+    if (!e.phase && !e.name && !e.time && !e.args)
+        return ignore("empty object");  // XLA ends its lists with an empty object
     if (phase.size() != 1) return ignore(e.phase ? "unknown phase" : "no phase");
     const char ph = phase[0];
     if (ph == 'M') {
@@ -186,7 +191,7 @@ void Table::push_span(int32_t track, int32_t name, int32_t category, int64_t sta
 void Table::add_span(const Event& e, bool complete) {
     FineTime start, duration;
     if (!time(e.time, start)) return ignore(e.time ? "time out of range" : "no time");
-    int64_t length = NONE;
+    int64_t length = null_int64;
     if (complete && e.duration && !(e.duration.kind == Kind::literal && e.duration.text() == "null")) {
         if (!time(e.duration, duration)) return ignore("duration out of range");
         if (duration.ns < 0) return ignore("negative duration");
@@ -196,11 +201,11 @@ void Table::add_span(const Event& e, bool complete) {
     push_span(track(e), text(e.name), category(e), start.rounded(), length, args(e));
     if (!complete) begins_.push_back({row, order_});
     if (e.cpu_duration && time(e.cpu_duration, duration) && duration.ns >= 0) spans.cpu.set(row, duration.rounded());
-    if (e.args) add_known(e, row);
+    if (e.args) add_kineto(e, row);
 }
 
-void Table::add_known(const Event& e, size_t row) {
-    const Known& k = e.known;
+void Table::add_kineto(const Event& e, size_t row) {
+    const KinetoArgs& k = e.kineto;
     if (k.correlation) spans.correlation.set(row, integer(k.correlation));
     if (k.stream) spans.stream.set(row, integer(k.stream));
     if (k.device) spans.device.set(row, integer(k.device));
@@ -222,7 +227,7 @@ void Table::add_instant(const Event& e) {
     instants.category.push(category(e));
     instants.time.push(when.rounded());
     instants.args.push(args(e));
-    const Known& k = e.known;
+    const KinetoArgs& k = e.kineto;
     if (!k.allocated && !k.bytes) return;
     memory.instant.push(int64_t(row));
     memory.address.push(integer(k.address));
@@ -233,7 +238,7 @@ void Table::add_instant(const Event& e) {
     memory.device.push(integer(k.memory_device));
 }
 
-// Each number among the arguments is a value; one series called "value" or nothing goes by the counter's own name.
+// Each number among the arguments is a value of a series. A series named "value" or "" has the counter's own name.
 void Table::add_counter(const Event& e) {
     FineTime when;
     if (!time(e.time, when)) return ignore(e.time ? "time out of range" : "no time");
@@ -287,6 +292,152 @@ void Table::add_async(const Event& e, char phase) {
     if (id.kind == Id::none) return ignore("asynchronous event without id");
     async_.push_back(
         {phase, track(e), text(e.name), category(e), text(e.scope), id, when.rounded(), std::string(args(e))});
+}
+
+void Table::finish() {
+    pair_ends();
+    pair_async();
+    const size_t rows = spans.rows();
+    for (auto* column : {&spans.cpu, &spans.correlation, &spans.stream, &spans.device}) column->finish(rows);
+    spans.call_stack.finish(rows);
+}
+
+// Pairs B with E on each track in the order of time; events of one time stay in the order of the file.
+void Table::pair_ends() {
+    struct Item {
+        int32_t track;
+        int64_t time, order, span;  // span < 0: an end, ~index
+    };
+    std::vector<Item> items;
+    items.reserve(begins_.size() + ends_.size());
+    for (const Begin& b : begins_)
+        items.push_back({spans.track[b.span], spans.start[b.span], b.order, int64_t(b.span)});
+    for (size_t i = 0; i < ends_.size(); ++i)
+        items.push_back({ends_[i].track, ends_[i].time, ends_[i].order, ~int64_t(i)});
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+        return std::tie(a.track, a.time, a.order) < std::tie(b.track, b.time, b.order);
+    });
+    std::vector<size_t> open;
+    std::vector<std::pair<size_t, size_t>> patches;
+    int32_t track = -1;
+    for (const Item& item : items) {
+        if (item.track != track) open.clear();
+        track = item.track;
+        if (item.span >= 0) {
+            open.push_back(size_t(item.span));
+        } else if (open.empty()) {
+            ignore("end without begin");
+        } else {
+            const size_t row = open.back();
+            open.pop_back();
+            spans.duration[row] = item.time - spans.start[row];
+            if (!ends_[size_t(~item.span)].args.empty()) patches.emplace_back(row, size_t(~item.span));
+        }
+    }
+    if (!patches.empty()) merge_args(patches);
+    begins_ = {};
+    ends_ = {};
+}
+
+// An end may have arguments of its own: they follow those of the begin.
+void Table::merge_args(const std::vector<std::pair<size_t, size_t>>& patches) {
+    std::vector<std::pair<size_t, size_t>> sorted = patches;
+    std::sort(sorted.begin(), sorted.end());
+    ChunkedTextColumn merged;
+    auto next = sorted.begin();
+    size_t row = 0;
+    for (size_t c = 0; c < spans.args.chunks(); ++c) {
+        const ChunkedTextColumn::Chunk& chunk = spans.args.chunk(c);
+        for (size_t i = 0; i + 1 < chunk.offsets.size(); ++i, ++row) {
+            std::string_view text(chunk.bytes.data() + chunk.offsets[i],
+                                  size_t(chunk.offsets[i + 1] - chunk.offsets[i]));
+            if (next == sorted.end() || next->first != row) {
+                merged.push(text);
+                continue;
+            }
+            const std::string& more = ends_[(next++)->second].args;
+            if (text.empty()) {
+                merged.push(more);
+            } else {
+                merged.push(text.substr(0, text.size() - 1));
+                merged.append_to_last(",");
+                merged.append_to_last(std::string_view(more).substr(1));
+            }
+        }
+    }
+    spans.args = std::move(merged);
+}
+
+// Asynchronous spans of one id nest; spans of different ids overlap freely. So each outermost span gets the first free
+// lane of its process and category, and its inner spans are put on the same lane: all spans of a lane nest.
+void Table::pair_async() {
+    std::vector<size_t> order(async_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const auto group = [&](size_t i) {
+        const Async& a = async_[i];
+        return std::tuple(pid_kind[size_t(a.track)], pid[size_t(a.track)], a.category, a.scope, a.id.kind, a.id.value);
+    };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return std::tuple(group(a), async_[a].time, a) < std::tuple(group(b), async_[b].time, b);
+    });
+    struct Pair {
+        size_t begin;
+        int64_t end;
+        size_t root;  // number of the outermost pair
+        const std::string* args;
+    };
+    std::vector<Pair> pairs;
+    std::vector<size_t> open;
+    for (size_t n = 0; n < order.size(); ++n) {
+        const Async& a = async_[order[n]];
+        if (n && group(order[n]) != group(order[n - 1])) open.clear();
+        if (a.phase == 'b') {
+            pairs.push_back({order[n], null_int64, open.empty() ? pairs.size() : pairs[open.front()].root, nullptr});
+            open.push_back(pairs.size() - 1);
+        } else if (a.phase == 'n') {
+            instants.track.push(a.track);
+            instants.name.push(a.name);
+            instants.category.push(a.category);
+            instants.time.push(a.time);
+            instants.args.push(a.args);
+        } else if (open.empty()) {
+            ignore("end without begin");
+        } else {
+            pairs[open.back()].end = a.time;
+            pairs[open.back()].args = &a.args;
+            open.pop_back();
+        }
+    }
+    // Lanes, in the order of time. An outermost span without an end keeps its lane.
+    std::vector<size_t> roots;
+    for (size_t i = 0; i < pairs.size(); ++i)
+        if (pairs[i].root == i) roots.push_back(i);
+    std::stable_sort(roots.begin(), roots.end(),
+                     [&](size_t a, size_t b) { return async_[pairs[a].begin].time < async_[pairs[b].begin].time; });
+    using Free = std::pair<int64_t, int64_t>;  // free from, lane
+    std::map<std::tuple<int8_t, int64_t, int32_t>, std::priority_queue<Free, std::vector<Free>, std::greater<>>> lanes;
+    std::vector<int32_t> tracks(pairs.size());
+    for (const size_t root : roots) {
+        const Async& a = async_[pairs[root].begin];
+        const Id process{Id::Kind(pid_kind[size_t(a.track)]), pid[size_t(a.track)]};
+        auto& free = lanes[{process.kind, process.value, a.category}];
+        int64_t lane = int64_t(free.size());
+        if (!free.empty() && free.top().first <= a.time) {
+            lane = free.top().second;
+            free.pop();
+        }
+        free.push({pairs[root].end == null_int64 ? INT64_MAX : pairs[root].end, lane});
+        tracks[root] = track({process, {Id::lane, (int64_t(a.category) << 32) | lane}});
+    }
+    for (const Pair& p : pairs) {
+        const Async& a = async_[p.begin];
+        std::string args = a.args;
+        if (p.args && !p.args->empty() && *p.args != a.args) {
+            args = args.empty() ? *p.args : args.substr(0, args.size() - 1) + "," + p.args->substr(1);
+        }
+        push_span(tracks[p.root], a.name, a.category, a.time, p.end == null_int64 ? null_int64 : p.end - a.time, args);
+    }
+    async_ = {};
 }
 
 }  // namespace eventide::chrome

@@ -1,4 +1,4 @@
-// What the events of a Chrome trace become: columns, in the order of the file. Owned by one thread.
+// Collects the events of a Chrome trace in columns, in the order of the file. Used by one thread.
 #pragma once
 
 #include <array>
@@ -8,62 +8,64 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/null_int64.hpp"
 #include "encoding/column.hpp"
 #include "encoding/decimal.hpp"
-#include "encoding/interned.hpp"
+#include "encoding/text_table.hpp"
 #include "formats/chrome/chrome_event.hpp"
 
 namespace eventide::chrome {
 
-// A process or thread id, or an event's id, as the file has it.
+// A process id, a thread id or an event's id, as written in the file.
 struct Id {
-    enum Kind : int8_t { none, integer, text, lane };  // lane: of asynchronous spans, made by us
+    enum Kind : int8_t { none, integer, text, lane };  // lane: made here for asynchronous spans
     Kind kind = none;
-    int64_t value = 0;  // of text: its number among the strings
+    int64_t value = 0;  // of text: its number in `strings`
 
     bool operator==(const Id&) const = default;
 };
 
-struct Spans {
+struct SpanTable {
     Column<int32_t> track, name, category;
-    Column<int64_t> start, duration;  // ns; duration NONE: not ended
-    SparseColumn<int64_t> cpu{{}, NONE}, correlation{{}, NONE}, stream{{}, NONE}, device{{}, NONE};
+    Column<int64_t> start, duration;  // ns; null duration: not ended
+    SparseColumn<int64_t> cpu{{}, null_int64}, correlation{{}, null_int64}, stream{{}, null_int64},
+        device{{}, null_int64};
     SparseColumn<int32_t> call_stack{{}, -1};  // number of a string
-    TextColumn args;
+    ChunkedTextColumn args;
     size_t rows() const { return start.size(); }
 };
 
-struct Waits {  // what a span says about the event that it waited for
+struct WaitTable {  // which event a span waited for
     Column<int64_t> span, stream, record, event;
 };
 
-struct Instants {
+struct InstantTable {
     Column<int32_t> track, name, category;
     Column<int64_t> time;
-    TextColumn args;
+    ChunkedTextColumn args;
 };
 
-struct Memory {  // of the instants that Kineto calls [memory]
+struct MemoryTable {  // Kineto's instants named [memory]
     Column<int64_t> instant, address, bytes, allocated, reserved, device_type, device;
 };
 
-struct Counters {
+struct CounterTable {
     Column<int32_t> track, name;
     Column<int64_t> time;
     Column<double> value;
 };
 
-struct Flows {
+struct FlowTable {
     Column<char> phase;  // s, t, f
     Column<int32_t> track, name, category;
     Column<int64_t> time, id;
     Column<int8_t> id_kind;
-    Column<uint8_t> enclosing;  // f with bp "e": the slice around it; without: the next one
+    Column<uint8_t> enclosing;  // f with bp "e": binds to the enclosing slice, else to the next one
 };
 
-struct Names {  // metadata events
+struct NameTable {  // metadata events
     Column<int32_t> track, name;
-    TextColumn args;
+    ChunkedTextColumn args;
 };
 
 class Table {
@@ -72,20 +74,20 @@ class Table {
 
     void add(const Event& e);
     void ignore(const char* why) { ++ignored[why]; }
-    void finish();  // pairs begins with ends; no add() after it
+    void finish();  // pairs begins with ends; add() must not be called after it
 
-    Interned strings;
+    TextTable strings;
     Column<int8_t> pid_kind, tid_kind;  // of tracks
     Column<int64_t> pid, tid;
-    Spans spans;
-    Waits waits;
-    Instants instants;
-    Memory memory;
-    Counters counters;
-    Flows flows;
-    Names names;
+    SpanTable spans;
+    WaitTable waits;
+    InstantTable instants;
+    MemoryTable memory;
+    CounterTable counters;
+    FlowTable flows;
+    NameTable names;
     std::map<std::string, int64_t> ignored;
-    int64_t repaired = 0;  // texts that were no valid JSON strings or held numbers that are none
+    int64_t repaired = 0;  // texts that were invalid JSON or contained NaN
 
   private:
     struct End {
@@ -123,7 +125,7 @@ class Table {
     int64_t integer(const json::Value& value);
 
     void add_span(const Event& e, bool complete);
-    void add_known(const Event& e, size_t row);
+    void add_kineto(const Event& e, size_t row);
     void add_instant(const Event& e);
     void add_counter(const Event& e);
     void add_flow(const Event& e, char phase);

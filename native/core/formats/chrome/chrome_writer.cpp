@@ -5,31 +5,32 @@
 
 #include "encoding/args_shape.hpp"
 #include "encoding/bytes.hpp"
-#include "encoding/json_cursor.hpp"
+#include "encoding/json.hpp"
+#include "encoding/json_scan.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
-constexpr size_t piece = 1 << 16;  // bytes that are handed to the sink at once: they stay in the cache
+constexpr size_t piece = 1 << 16;  // bytes that are written at once; small enough for the cache
 
 void number(Bytes& out, int64_t value) {
-    char* const text = out.room(24);
-    out.took(std::to_chars(text, text + 24, value).ptr);
+    char* const text = out.reserve_tail(24);
+    out.commit(std::to_chars(text, text + 24, value).ptr);
 }
 
 // Nanoseconds as microseconds, exactly.
 void microseconds(Bytes& out, int64_t ns, bool negative = false) {
     uint64_t size = uint64_t(ns);
     if (negative) out += '-', size = 0 - size;
-    char* const text = out.room(24);
-    out.took(std::to_chars(text, text + 24, size / 1000).ptr);
+    char* const text = out.reserve_tail(24);
+    out.commit(std::to_chars(text, text + 24, size / 1000).ptr);
     const auto rest = unsigned(size % 1000);
     if (!rest) return;
     const char digits[4] = {'.', char('0' + rest / 100), char('0' + rest / 10 % 10), char('0' + rest % 10)};
     out.append(digits, rest % 10 ? 4 : rest % 100 ? 3 : 2);
 }
 
-// Texts as JSON strings, made at their first use.
+// Texts as JSON strings, quoted at their first use.
 class Quoted {
   public:
     explicit Quoted(const Texts& texts) : texts_(texts), made_(size_t(texts.count)) {}
@@ -80,19 +81,20 @@ class Writer {
         }
         own_.clear();
         if (in_.own_category[row] >= 0) member("category", own_words_[in_.own_category[row]]);
-        if (s.submit[row] != none) integer("queued_ns", int64_t(uint64_t(s.start[row]) - uint64_t(s.submit[row])));
-        if (s.cpu[row] != none) integer("cpu_ns", s.cpu[row]);
-        if (s.work[row] != none) integer("work", s.work[row]);
+        if (s.submit[row] != null_int64)
+            integer("queued_ns", int64_t(uint64_t(s.start[row]) - uint64_t(s.submit[row])));
+        if (s.cpu[row] != null_int64) integer("cpu_ns", s.cpu[row]);
+        if (s.work[row] != null_int64) integer("work", s.work[row]);
         if (s.outcome[row] >= 0) member("outcome", outcomes_[s.outcome[row]]);
         stack(s.stack[row]);
-        // An annotation on a stream is no work: tools would count it.
+        // An annotation on a stream is not work: with a stream, tools would count it.
         const bool work = in_.categories[s.category[row]] != "gpu_user_annotation";
-        const int64_t stream = work ? in_.stream[lane] : none,
-                      correlation = s.correlation[row] != none ? s.correlation[row] : s.work[row];
+        const int64_t stream = work ? in_.stream[lane] : null_int64,
+                      correlation = s.correlation[row] != null_int64 ? s.correlation[row] : s.work[row];
         arguments(s.name[row], s.args[row], [&](std::string_view args) {
-            if (stream != none) added(args, "stream", stream);
-            if (stream != none && in_.device[lane] != none) added(args, "device", in_.device[lane]);
-            if (s.correlation[row] != none || stream != none) added(args, "correlation", correlation);
+            if (stream != null_int64) added(args, "stream", stream);
+            if (stream != null_int64 && in_.device[lane] != null_int64) added(args, "device", in_.device[lane]);
+            if (s.correlation[row] != null_int64 || stream != null_int64) added(args, "correlation", correlation);
         });
         close();
         for (const FlowEnd* f = flows_.begin(row); f != flows_.end(row); ++f) arrow(*f, lane);
@@ -119,14 +121,14 @@ class Writer {
         out_ += ",\"args\":{";
         if (std::isfinite(c.value[row])) {
             out_ += "\"value\":";
-            char* const text = out_.room(32);
-            out_.took(std::to_chars(text, text + 32, c.value[row]).ptr);
+            char* const text = out_.reserve_tail(32);
+            out_.commit(std::to_chars(text, text + 32, c.value[row]).ptr);
         }
         out_ += '}';
         close();
     }
 
-    // A tail stands at the start of its span. A head does too, or where the tail is, if the span has begun by then.
+    // A tail is at the start of its span. So is a head, or at the time of the tail if its span starts before that.
     void arrow(const FlowEnd& f, size_t lane) {
         begin_event();
         out_ += std::string_view(f.head ? "{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : "{\"ph\":\"s\",\"id\":");
@@ -165,7 +167,8 @@ class Writer {
         microseconds(out_, int64_t(uint64_t(when) - uint64_t(in_.base)), when < in_.base);
     }
 
-    // The program's own arguments, then ours as `eventide`, then what other tools look for and the program did not say.
+    // The program's arguments, then Eventide's columns as `eventide`, then those that other tools expect and the
+    // program did not give.
     template <class F>
     void arguments(int32_t name, std::string_view given, F add) {
         const std::string_view args = given.empty() ? given : members_of(name, given);
@@ -189,23 +192,25 @@ class Writer {
         out_ += '}';
     }
 
-    // What stands between the braces, or nothing where that cannot stand in the file as it is.
+    // The text between the braces; empty if it cannot be written unchanged.
     std::string_view members_of(int32_t name, std::string_view args) {
         const auto inside = [&] {
             const size_t begin = args.find('{') + 1;
             return args.substr(begin, args.rfind('}') - begin);
         };
-        json::Shape& like = shapes_[size_t(uint32_t(name)) % shapes_.size()];
+        json::ArgsShape& like = shapes_[size_t(uint32_t(name)) % shapes_.size()];
         if (like.match(args, [](size_t, uint64_t) {})) return inside();
-        json::Cursor cursor(args);
-        if (cursor.peek() != '{' || cursor.skip().empty() || cursor.peek() != '\0' || cursor.met_no_number()) return {};
-        // An object of nothing would not be seen, and theirs might be called as ours is.
+        json::Scanner scan = padded_.scan(args);
+        json::Value value;
+        if (!scan.value(value) || scan.space() || value.kind != json::Kind::object) return {};
+        if (value.flags & (json::BAD_TEXT | json::NOT_A_NUMBER)) return {};
+        // An empty object would not be visible, and an argument may have our own name.
         if (inside().find_first_not_of(" \t\r\n") == args.npos || args.find("\"eventide\"") != args.npos) return {};
-        like.learn(args);
+        like.assign(args);
         return inside();
     }
 
-    // As they are, but for strings that end in a backslash: see json::quote.
+    // Unchanged, except strings that end in a backslash: see json::quote.
     void append_members(std::string_view args) {
         if (args.find("\\\\\"") == args.npos) {
             out_ += args;
@@ -225,7 +230,7 @@ class Writer {
 
     // `"key":value`, unless the arguments have such a key already.
     void added(std::string_view args, std::string_view key, int64_t value) {
-        if (value == none) return;
+        if (value == null_int64) return;
         quoted_.clear();
         quoted_ += '"';
         quoted_ += key;
@@ -256,7 +261,7 @@ class Writer {
         if (stack < in_.places.count) member("called_from", braceless(places_[stack]));
     }
 
-    // Our reader finds the end of `eventide` by its brace, so there is no other inside.
+    // Our reader finds the end of `eventide` by its closing brace, so its content has no other braces.
     std::string braceless(std::string_view json) {
         std::string out;
         for (const char c : json)
@@ -287,9 +292,10 @@ class Writer {
     const Flows flows_;
     Sink& sink_;
     Quoted names_, categories_, outcomes_, places_, arrows_, own_words_, series_;
-    std::vector<json::Shape> shapes_ = std::vector<json::Shape>(256);  // by the event's name, or a few of them
+    std::vector<json::ArgsShape> shapes_ = std::vector<json::ArgsShape>(256);  // by the event's name modulo the size
     Bytes out_, own_, added_;
     std::string text_, quoted_;
+    json::PaddedText padded_;
     bool first_;
 };
 
@@ -299,4 +305,4 @@ int64_t write_chrome(const ChromeInput& input, const Lanes& lanes, bool first, S
     return Writer(input, lanes, first, sink).write();
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

@@ -5,44 +5,32 @@
 #include "encoding/bytes.hpp"
 #include "encoding/deflate.hpp"
 #include "encoding/proto.hpp"
-#include "formats/perfetto/annotations.hpp"
+#include "formats/perfetto/annotation_writer.hpp"
+#include "formats/perfetto/fields.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
-constexpr size_t piece = 1 << 16;  // bytes that are compressed and handed to the sink at once: they stay in the cache
-constexpr uint64_t boottime = 6, incremental_clock = 64;  // clock ids: Perfetto's own, and the first for anybody's use
+constexpr size_t piece = 1 << 16;  // bytes that are compressed and written at once; small enough for the cache
+constexpr uint64_t boottime = fields::clock::boottime, incremental_clock = fields::clock::first_of_sequence;
 
-namespace packet {  // fields of TracePacket
-constexpr uint32_t clock_snapshot = 6, timestamp = 8, sequence_id = 10, track_event = 11, interned_data = 12,
-                   sequence_flags = 13, compressed_packets = 50, timestamp_clock_id = 58, defaults = 59,
-                   first_on_sequence = 87;
-}
-namespace event {  // fields of TrackEvent
-constexpr uint32_t category_iids = 3, debug_annotations = 4, type = 9, name_iid = 10, track_uuid = 11,
-                   counter_value = 30, double_counter_value = 44, flow_ids = 47, terminating_flow_ids = 48;
-constexpr uint64_t slice_begin = 1, slice_end = 2, instant = 3, counter = 4;
-}  // namespace event
-namespace interned {  // fields of InternedData
-constexpr uint32_t categories = 1, names = 2, strings = 29;
-}
-namespace annotation {  // fields of DebugAnnotation
-constexpr uint32_t name_iid = 1, int_value = 4, string_value = 6, dict_entries = 11, string_value_iid = 17;
-}
+namespace annotation = fields::annotation;
+namespace event = fields::event;
+namespace packet = fields::packet;
 
-// A dictionary whose entries a sequence is told at their first use. The number in the file is the code + 1 + `shift`.
-class Interned {
+// A dictionary whose entries a sequence introduces at their first use. The iid in the file is the code + 1 + `shift`.
+class SequenceDictionary {
   public:
-    Interned(const Texts& texts, uint32_t field, uint64_t shift = 0)
-        : texts_(texts), field_(field), shift_(shift), seen_in_(size_t(texts.count), 0) {}
+    SequenceDictionary(const Texts& texts, uint32_t field, uint64_t shift = 0)
+        : texts_(texts), field_(field), shift_(shift), introduced_in_(size_t(texts.count), 0) {}
 
     uint64_t use(int64_t code, uint32_t sequence, Bytes& introductions) {
         const uint64_t iid = uint64_t(code) + 1 + shift_;
-        if (seen_in_[size_t(code)] != sequence) {
-            seen_in_[size_t(code)] = sequence;
+        if (introduced_in_[size_t(code)] != sequence) {
+            introduced_in_[size_t(code)] = sequence;
             std::string entry;
-            proto::number(entry, 1, iid);
-            proto::bytes(entry, 2, texts_[code]);
+            proto::number(entry, fields::interned_text::iid, iid);
+            proto::bytes(entry, fields::interned_text::text, texts_[code]);
             proto::bytes(introductions, field_, entry);
         }
         return iid;
@@ -53,7 +41,7 @@ class Interned {
     const Texts& texts_;
     const uint32_t field_;
     const uint64_t shift_;
-    std::vector<uint32_t> seen_in_;
+    std::vector<uint32_t> introduced_in_;
 };
 
 class Writer {
@@ -63,10 +51,10 @@ class Writer {
           lanes_(lanes),
           flows_(input.spans, input.edges, lanes),
           sink_(sink),
-          names_(in_.names, interned::names),
-          categories_(in_.categories, interned::categories),
-          places_(in_.places, interned::strings),
-          outcomes_(in_.outcomes, interned::strings, uint64_t(in_.places.count)) {}
+          names_(in_.names, fields::interned_data::names),
+          categories_(in_.categories, fields::interned_data::categories),
+          places_(in_.places, fields::interned_data::strings),
+          outcomes_(in_.outcomes, fields::interned_data::strings, uint64_t(in_.places.count)) {}
 
     int64_t write() {
         int64_t instant = 0;
@@ -86,7 +74,7 @@ class Writer {
         if (begin == end && !has_instant()) return;
         start_sequence(lane);
         open_.clear();
-        // Everything that happens before a span opens: spans end up to that time, instants lie before it.
+        // Writes everything before `limit`: ends of spans up to that time, instants before it.
         const auto advance = [&](int64_t limit) {
             for (;;) {
                 const int64_t closes = open_.empty() ? forever : in_.spans.end(open_.back());
@@ -130,19 +118,19 @@ class Writer {
         previous_ = uint64_t(in_.first) - uint64_t(in_.base);
         std::string defaults, inner, packet;
         proto::number(inner, event::track_uuid, in_.first_track + track);
-        proto::number(defaults, packet::timestamp_clock_id, incremental_clock);
-        proto::bytes(defaults, packet::track_event, inner);
+        proto::number(defaults, fields::defaults::timestamp_clock_id, incremental_clock);
+        proto::bytes(defaults, fields::defaults::track_event, inner);
         proto::number(packet, packet::sequence_id, sequence_);
-        proto::number(packet, packet::sequence_flags, 1);  // what was known before is forgotten
+        proto::number(packet, packet::sequence_flags, packet::state_cleared_flag);
         proto::number(packet, packet::first_on_sequence, 1);
         proto::bytes(packet, packet::defaults, defaults);
         std::string snapshot;
         for (const uint64_t clock : {boottime, incremental_clock}) {
             inner.clear();
-            proto::number(inner, 1, clock);
-            proto::number(inner, 2, previous_);
-            if (clock == incremental_clock) proto::number(inner, 3, 1);
-            proto::bytes(snapshot, 1, inner);
+            proto::number(inner, fields::clock::id, clock);
+            proto::number(inner, fields::clock::timestamp, previous_);
+            if (clock == incremental_clock) proto::number(inner, fields::clock::is_incremental, 1);
+            proto::bytes(snapshot, fields::clock_snapshot::clocks, inner);
         }
         put(packet);
         packet.clear();
@@ -159,10 +147,11 @@ class Writer {
         proto::number(event_, event::type, event::slice_begin);
         name(s.name[row], s.category[row]);
         arguments(s.name[row], s.args[row], [&](Bytes& own) {
-            if (s.submit[row] != none) integer(own, "queued_ns", uint64_t(s.start[row]) - uint64_t(s.submit[row]));
-            if (s.cpu[row] != none) integer(own, "cpu_ns", uint64_t(s.cpu[row]));
-            if (s.work[row] != none) integer(own, "work", uint64_t(s.work[row]));
-            if (s.correlation[row] != none) integer(own, "correlation", uint64_t(s.correlation[row]));
+            if (s.submit[row] != null_int64)
+                integer(own, "queued_ns", uint64_t(s.start[row]) - uint64_t(s.submit[row]));
+            if (s.cpu[row] != null_int64) integer(own, "cpu_ns", uint64_t(s.cpu[row]));
+            if (s.work[row] != null_int64) integer(own, "work", uint64_t(s.work[row]));
+            if (s.correlation[row] != null_int64) integer(own, "correlation", uint64_t(s.correlation[row]));
             if (s.outcome[row] >= 0) text(own, "outcome", outcomes_, s.outcome[row]);
             stack(own, s.stack[row]);
         });
@@ -194,15 +183,15 @@ class Writer {
             proto::number(event_, event::category_iids, categories_.use(category, sequence_, introductions_));
     }
 
-    // The program's own arguments by their names, and ours as one called `eventide`.
+    // The program's arguments by their names, and Eventide's columns as one annotation `eventide`.
     template <class F>
     void arguments(int32_t name, std::string_view args, F ours) {
         own_.clear();
         ours(own_);
-        if (!args.empty() && !annotations_.repeat(event_, name, args) && !anew(name, args)) {
+        if (!args.empty() && !annotations_.append_repeated(event_, name, args) && !append_new(name, args)) {
             inner_.clear();
             proto::number(inner_, annotation::name_iid, annotations_.key("args"));
-            if (!annotations_.members(inner_, annotation::dict_entries, args))
+            if (!annotations_.append_members(inner_, annotation::dict_entries, args))
                 proto::bytes(inner_, annotation::string_value, args);
             proto::bytes(own_, annotation::dict_entries, inner_);
         }
@@ -213,12 +202,13 @@ class Writer {
         proto::bytes(event_, event::debug_annotations, inner_);
     }
 
-    // Whether the arguments are seen now. An object of nothing would not be.
-    bool anew(int32_t name, std::string_view args) {
-        if (args.find("\"eventide\"") != args.npos) return false;  // theirs might be called so too: put them inside
+    // False where the arguments cannot be annotations of their own: an empty object would not be visible.
+    bool append_new(int32_t name, std::string_view args) {
+        if (args.find("\"eventide\"") != args.npos) return false;  // an argument may have our own name
         const size_t before = event_.size();
-        if (!annotations_.members(event_, event::debug_annotations, args) || event_.size() == before) return false;
-        annotations_.learn(event::debug_annotations, name, args);
+        if (!annotations_.append_members(event_, event::debug_annotations, args) || event_.size() == before)
+            return false;
+        annotations_.remember(event::debug_annotations, name, args);
         return true;
     }
 
@@ -229,7 +219,7 @@ class Writer {
         proto::bytes(out, annotation::dict_entries, inner_);
     }
 
-    void text(Bytes& out, std::string_view name, Interned& from, int32_t code) {
+    void text(Bytes& out, std::string_view name, SequenceDictionary& from, int32_t code) {
         inner_.clear();
         proto::number(inner_, annotation::name_iid, annotations_.key(name));
         proto::number(inner_, annotation::string_value_iid, from.use(code, sequence_, introductions_));
@@ -248,24 +238,24 @@ class Writer {
                 proto::fixed64(event_, f->head ? event::terminating_flow_ids : event::flow_ids, uint64_t(f->edge) + 1);
     }
 
-    // The packet around `event_`, with the names that it is the first to use.
-    void finish(int64_t time, bool numbered = true) {
+    // Writes the packet around `event_`, with the names that it is the first to use.
+    void finish(int64_t time, bool uses_names = true) {
         const uint64_t now = uint64_t(time) - uint64_t(in_.base);
         packet_.clear();
         proto::number(packet_, packet::timestamp, now - previous_);
         previous_ = now;
         proto::number(packet_, packet::sequence_id, sequence_);
-        if (numbered) proto::number(packet_, packet::sequence_flags, 2);  // it speaks in numbers told before
-        annotations_.take_new_names(introductions_);
+        if (uses_names) proto::number(packet_, packet::sequence_flags, packet::needs_state_flag);
+        annotations_.append_new_names(introductions_);
         if (!introductions_.empty()) proto::bytes(packet_, packet::interned_data, introductions_);
         introductions_.clear();
-        proto::varint(packet_, packet::track_event << 3 | 2);
+        proto::varint(packet_, proto::bytes_field(packet::track_event));
         proto::varint(packet_, event_.size());
         put(packet_, event_);
     }
 
     void put(std::string_view packet, std::string_view rest = {}) {
-        proto::varint(out_, 1 << 3 | 2);
+        proto::varint(out_, proto::bytes_field(fields::trace::packet));
         proto::varint(out_, packet.size() + rest.size());
         out_ += packet;
         out_ += rest;
@@ -278,8 +268,8 @@ class Writer {
     const Lanes& lanes_;
     const Flows flows_;
     Sink& sink_;
-    Interned names_, categories_, places_, outcomes_;
-    Annotations annotations_;
+    SequenceDictionary names_, categories_, places_, outcomes_;
+    AnnotationWriter annotations_;
     std::vector<int64_t> open_;  // spans of the lane that are open, innermost last
     Bytes out_, packet_, event_, introductions_, own_, inner_;
     uint32_t sequence_ = 0;
@@ -288,13 +278,13 @@ class Writer {
 
 }  // namespace
 
-void PackedSink::write(std::string_view packets) {
+void CompressingSink::write(std::string_view packets) {
     deflated_.clear();
     packet_.clear();
     out_.clear();
     deflate(deflated_, packets);
     proto::bytes(packet_, packet::compressed_packets, deflated_);
-    proto::bytes(out_, 1, packet_);
+    proto::bytes(out_, fields::trace::packet, packet_);
     to_.write(out_);
 }
 
@@ -302,4 +292,4 @@ int64_t write_pftrace(const PftraceInput& input, const Lanes& lanes, Sink& sink)
     return Writer(input, lanes, sink).write();
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

@@ -11,21 +11,22 @@
 #include "encoding/json.hpp"
 #include "encoding/proto.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 namespace {
 
 using proto::Fields;
 
 constexpr int64_t latest = int64_t(1) << 61;  // ns
-constexpr size_t longest_text = 256;          // of a statistic that is repeated with each event of a kind
-// Events refer to texts, and each gets them written out: how much that may make of a file.
-constexpr size_t least_room = 16 << 20, most_times = 64;
+constexpr size_t longest_text = 256;          // of a statistic that is written with each event of a kind
+// Events refer to texts and are written out with them: how many bytes that may add, so that a small file cannot expand
+// to any size.
+constexpr size_t min_text_budget = 16 << 20, text_bytes_per_file_byte = 64;
 
 struct Kind {  // XEventMetadata
     std::string_view name;
     std::string stats;  // members of JSON
     bool hlo = false;
-    mutable uint32_t name_number = 0, args_number = 0;  // of TextTable, once an event has needed them
+    mutable int32_t name_number = 0, args_number = 0;  // in TextTable, once an event has needed them
 };
 
 struct Plane {
@@ -37,12 +38,12 @@ struct Plane {
 
 struct Stat {  // XStat
     std::string_view name;
-    std::string json;  // empty: it has no place in JSON
-    int64_t number = none;
+    std::string json;  // empty: cannot be written as JSON
+    int64_t number = null_int64;
 };
 
-struct Flow {  // an event's part in handing work over
-    int64_t kind = 0, id = none;
+struct Flow {  // an event's end of a producer-consumer pair
+    int64_t kind = 0, id = null_int64;
 };
 
 std::string json_of(double value) {
@@ -54,7 +55,8 @@ std::string json_of(double value) {
 
 class Reader {
   public:
-    explicit Reader(std::string_view data) : data_(data), room_(least_room + most_times * data.size()) {}
+    explicit Reader(std::string_view data)
+        : data_(data), text_budget_(min_text_budget + text_bytes_per_file_byte * data.size()) {}
 
     XplaneContents read() {
         std::vector<Plane> planes;
@@ -73,7 +75,7 @@ class Reader {
     }
 
   private:
-    // Calls f for each field; what is no field is damage.
+    // Calls f for each field; throws at bytes that are not a field.
     template <class F>
     void each(std::string_view message, F f) {
         Fields fields(message);
@@ -88,16 +90,15 @@ class Reader {
     }
     [[noreturn]] void damaged(const char* what) const { throw XplaneDamaged(size_t(at_ - data_.data()), what); }
     std::string_view text(const Fields& f) const {
-        if ((f.tag & 7) != 2) damaged("a number where a text or a message belongs; this is no profile of JAX");
+        if ((f.tag & 7) != 2) damaged("a number instead of a text or a message; this is not a profile of JAX");
         return f.text;
     }
     uint64_t number(const Fields& f) const {
-        if ((f.tag & 7) != 0)
-            damaged("a text or a real number where a whole number belongs; this is no profile of JAX");
+        if ((f.tag & 7) != 0) damaged("a text or a float instead of an integer; this is not a profile of JAX");
         return f.value;
     }
     double real(const Fields& f) const {
-        if ((f.tag & 7) != 1) damaged("no real number where one belongs; this is no profile of JAX");
+        if ((f.tag & 7) != 1) damaged("a field of another type instead of a float; this is not a profile of JAX");
         return f.real();
     }
 
@@ -116,7 +117,7 @@ class Reader {
         return plane;
     }
 
-    // An entry of a map is a message of a key and a value.
+    // A map entry is a message with a key and a value.
     template <class F>
     int64_t entry(std::string_view message, F value) {
         int64_t key = 0;
@@ -178,14 +179,14 @@ class Reader {
             if (f.number() == 4) stat.json = std::to_string(int64_t(number(f)));
             if (f.number() == 3 || f.number() == 4) stat.number = int64_t(number(f));
             if (f.number() == 5) stat.json = json::quote(text(f));
-            if (f.number() == 7 && take_room(named(int64_t(number(f))).size()))
+            if (f.number() == 7 && take_budget(named(int64_t(number(f))).size()))
                 stat.json = json::quote(named(int64_t(number(f))));
         });
         return stat;
     }
 
     void add_member(std::string& members, const Stat& stat) {
-        if (stat.json.empty() || !take_room(stat.name.size())) {
+        if (stat.json.empty() || !take_budget(stat.name.size())) {
             ++out_.left_out;
             return;
         }
@@ -193,9 +194,9 @@ class Reader {
         members += json::quote(stat.name) + ": " + stat.json;
     }
 
-    bool take_room(size_t bytes) {
-        if (bytes > room_) return false;
-        room_ -= bytes;
+    bool take_budget(size_t bytes) {
+        if (bytes > text_budget_) return false;
+        text_budget_ -= bytes;
         return true;
     }
 
@@ -246,15 +247,15 @@ class Reader {
         event.end = base + (offset + duration) / 1000;
         name_event(plane, kind_id, event, args);
         const auto number = int64_t(out_.events.size());
-        if (produced.id != none) producers_[{produced.kind, produced.id}].push_back(number);
-        if (consumed.id != none) consumers_.emplace_back(std::pair(consumed.kind, consumed.id), number);
+        if (produced.id != null_int64) producers_[{produced.kind, produced.id}].push_back(number);
+        if (consumed.id != null_int64) consumers_.emplace_back(std::pair(consumed.kind, consumed.id), number);
         out_.events.push_back(event);
     }
 
     void take_stat(const Stat& stat, XplaneEvent& event, std::string& args, Flow& produced, Flow& consumed) {
         add_member(args, stat);
         if (stat.name == "hlo_op") event.hlo = true;
-        if (stat.number == none) return;
+        if (stat.number == null_int64) return;
         if (stat.name == "correlation_id") event.correlation = stat.number;
         if (stat.name == "step_num") event.step = stat.number;
         if (stat.name == "_pt") produced.kind = stat.number;
@@ -273,11 +274,11 @@ class Reader {
             if (!kind.name_number) kind.name_number = out_.texts.intern(kind.name);
             event.name = kind.name_number;
             event.hlo |= kind.hlo;
-            if (args.empty() && !kind.stats.empty()) {  // those of all such events are one text
+            if (args.empty() && !kind.stats.empty()) {  // all such events share one text
                 if (!kind.args_number) kind.args_number = out_.texts.append("{" + kind.stats + "}");
                 event.args = kind.args_number;
             } else if (!kind.stats.empty()) {
-                if (take_room(kind.stats.size()))
+                if (take_budget(kind.stats.size()))
                     args += ", " + kind.stats;
                 else
                     ++out_.left_out;
@@ -286,7 +287,7 @@ class Reader {
         if (!args.empty()) event.args = out_.texts.append("{" + args + "}");
     }
 
-    // Each that consumed comes from the last that produced before it began.
+    // The producer of a consumer is the last one that started before it.
     void draw_arrows() {
         const auto start = [&](int64_t event) { return out_.events[size_t(event)].start; };
         for (auto& [key, producers] : producers_)
@@ -304,9 +305,9 @@ class Reader {
     }
 
     std::string_view data_;
-    const char* at_ = nullptr;  // the field that is being read
+    const char* at_ = nullptr;  // the current field
     size_t plane_ = 0;
-    size_t room_;
+    size_t text_budget_;
     std::optional<int64_t> began_;
     std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> producers_;
     std::vector<std::pair<std::pair<int64_t, int64_t>, int64_t>> consumers_;
@@ -319,4 +320,4 @@ XplaneContents read_xplane(std::string_view data) {
     return Reader(data).read();
 }
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

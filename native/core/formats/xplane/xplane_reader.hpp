@@ -1,5 +1,4 @@
-// Reads XSpace, the protobuf of JAX's and XLA's profiles (*.xplane.pb): planes, their lines, and events with
-// statistics.
+// Reads XSpace, the protobuf of profiles of JAX and XLA (*.xplane.pb): planes, their lines, and events with statistics.
 #pragma once
 
 #include <stdexcept>
@@ -8,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "formats/columns.hpp"
-#include "formats/text_table.hpp"
+#include "base/null_int64.hpp"
+#include "encoding/text_table.hpp"
 
-namespace eventide::trace {
+namespace eventide::formats {
 
-// The bytes from this offset on are no XSpace.
+// The bytes from this offset on are not an XSpace.
 struct XplaneDamaged : std::runtime_error {
     XplaneDamaged(size_t offset, const char* what) : std::runtime_error(what), offset(offset) {}
     size_t offset;
@@ -32,28 +31,28 @@ struct XplanePlane {
 
 struct XplaneEvent {
     int32_t line = 0;
-    uint32_t name = 0, args = 0;  // numbers of TextTable
-    int64_t start = 0, end = 0;   // ns; the picoseconds below are cut off after they were added
-    int64_t correlation = none;   // of a launch and of what it launched
-    int64_t step = none;          // of a StepTraceAnnotation
-    bool hlo = false;             // an operation of a compiled program
+    int32_t name = 0, args = 0;        // numbers in TextTable
+    int64_t start = 0, end = 0;        // ns, rounded down after the picoseconds were added
+    int64_t correlation = null_int64;  // the same for a launch and the launched work
+    int64_t step = null_int64;         // of a StepTraceAnnotation
+    bool hlo = false;                  // an operation of a compiled program
 };
 
 struct XplaneContents {
     std::vector<XplanePlane> planes;
     std::vector<XplaneLine> lines;
     std::vector<XplaneEvent> events;
-    std::vector<std::pair<int64_t, int64_t>> arrows;  // from what produced to what consumed
+    std::vector<std::pair<int64_t, int64_t>> arrows;  // from producer to consumer
     std::vector<std::string> errors, warnings;        // of the profiler itself
     TextTable texts;
-    int64_t aggregated = 0;  // events that are counts, without a time
-    int64_t bad_times = 0;   // events at times that cannot be
-    int64_t unnamed = 0;     // events whose name is not in the file
-    int64_t left_out = 0;    // statistics that are bytes, long texts of an event's kind, or more than there is room for
+    int64_t aggregated = 0;  // events without a time: counts
+    int64_t bad_times = 0;   // events with an invalid timestamp
+    int64_t unnamed = 0;     // events without a name in the file
+    int64_t left_out = 0;    // statistics that are bytes, long texts of an event's kind, or exceeded the budget
 };
 
-// Everything in the file; throws XplaneDamaged. A line whose time is at or after the profile's start counts in Unix
-// time; others count from that start, which is added where the file tells it.
+// Reads the whole file; throws XplaneDamaged. The times of a line at or after the profile's start are Unix times; those
+// of other lines are relative to that start, which is added if the file contains it.
 XplaneContents read_xplane(std::string_view data);
 
-}  // namespace eventide::trace
+}  // namespace eventide::formats

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-# The recorder's kinds of things under the names of the tables.
+# The recorder's kinds of records under the names of the tables.
 _KINDS = {"spans": ("begin", "span"), "instants": ("instant",), "counters": ("counter",), "edges": ("edge",),
           "operations": ("hook",)}  # fmt: skip
 
@@ -41,12 +41,12 @@ def account_of(raw: dict[str, Any], head: dict[str, Any], told: dict[str, Any]) 
         counts = [told.get(source, {}) for source in sources]
         return {table: sum(c.get(kind, 0) for c in counts for kind in kinds) for table, kinds in _KINDS.items()}
 
-    things = raw["things"]
+    records = raw["records"]
     truncated = by_table("truncated")
     truncated["spans"] += told.get("dropped", {}).get("end", 0)
-    entries = sum(things.values())
+    entries = sum(records.values())
     return {
-        "recorded": {table: sum(things[kind] for kind in kinds) for table, kinds in _KINDS.items()},
+        "recorded": {table: sum(records[kind] for kind in kinds) for table, kinds in _KINDS.items()},
         "dropped": by_table("dropped", "overwritten"),
         "truncated": truncated,
         "closed": raw["closed"],
