@@ -42,7 +42,7 @@ def main():
     clock = device.clock
     print(f"{device.name}")
     print(f"{N:,} sums are right; {start.elapsed_time(end):.2f} ms on the device")
-    print(f"its clock is {clock.name}: {clock.offset_ns} ns off CLOCK_MONOTONIC, known to {clock.error_ns} ns")
+    print(f"its clock is {clock.name}: {clock.offset_ns} ns off CLOCK_MONOTONIC, accurate to {clock.error_ns} ns")
 
 
 if __name__ == "__main__":

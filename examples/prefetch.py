@@ -2,7 +2,7 @@
 
 `load` inflates into a slot and records ready; `train` waits for it, takes a gradient step from the slot and records
 free; `load` waits for that before it fills the slot again. Delete this last wait (--drop-wait): nothing is raised, and
-now and then the network learns from a slot that is being overwritten. `eventide check` finds that in every run.
+now and then the network trains on a slot that is being overwritten. `eventide check` finds that in every run.
 """
 
 import hashlib

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import eventide as et
+from eventide import _native
 from tests.skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks of pytest
@@ -31,24 +32,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def registry_of(hook: str) -> Any:
-    """event_record -> EventRecordCallbacks."""
-    return getattr(et.hooks, hook.title().replace("_", "") + "Callbacks")
-
-
 def listeners() -> dict[str, int]:
-    """How many callbacks and observers each hook has."""
-    return {hook: registry_of(hook).statistics()["callbacks"] for hook in et.hooks.HOOKS}
+    """The number of callbacks and observers of each hook."""
+    return {hook: et.hooks.statistics(hook)["callbacks"] for hook in et.hooks.HOOKS}
 
 
 def compile_listeners() -> int:
-    """How many callbacks hear compiles; 0 where nobody has used them."""
+    """The number of compile callbacks; 0 if the package is not imported."""
     compiling = sys.modules.get("eventide.compiling")
     return compiling.callback_handler.statistics()["callbacks"] if compiling else 0
 
 
 def running_profile() -> Any:
-    """The profile that runs, or None where nobody has used them."""
+    """The profile that runs, or None if the package is not imported."""
     profiler = sys.modules.get("eventide.profiler")
     return profiler.current_profiler() if profiler else None
 
@@ -61,7 +57,7 @@ def nothing_left_behind() -> Iterator[None]:
     left = []
     for hook, count in listeners().items():
         if count > before[hook]:
-            registry_of(hook).clear_callbacks()
+            _native.hook_clear(et.hooks.HOOKS.index(hook))
             left.append(f"{count - before[hook]} listeners at {hook}")
     if compile_listeners() > compile_before:
         left.append(f"{compile_listeners() - compile_before} compile callbacks")

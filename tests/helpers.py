@@ -1,4 +1,4 @@
-"""What the tests share: gates that hold work, threads that hand back their outcome, ears on hooks, bounded patience.
+"""What the tests share: gates that hold work, threads that hand back their outcome, callbacks on hooks, timeouts.
 
 Nothing here sleeps for a time that an assertion depends on. A gate is opened by the test; every wait ends after
 TIMEOUT seconds with an error, so a mistake in the product is a failed test and never a hung one.
@@ -59,7 +59,7 @@ class Gate:
         return future
 
     def reached(self) -> None:
-        """Wait until the work stands at the gate."""
+        """Wait until the work has reached the gate."""
         assert self._entered.wait(TIMEOUT), "nothing ever reached the gate"
 
 
@@ -87,7 +87,7 @@ class Background(Generic[T]):
     def result(self) -> T:
         """What the call returned; raises what it raised."""
         self._thread.join(TIMEOUT)
-        assert not self._thread.is_alive(), "the thread never came back"
+        assert not self._thread.is_alive(), "the thread never returned"
         if self._error is not None:
             raise self._error
         return self._value[0]
@@ -95,13 +95,13 @@ class Background(Generic[T]):
     def error(self) -> BaseException | None:
         """What the call raised, if anything."""
         self._thread.join(TIMEOUT)
-        assert not self._thread.is_alive(), "the thread never came back"
+        assert not self._thread.is_alive(), "the thread never returned"
         return self._error
 
 
 @contextlib.contextmanager
 def patient_gil() -> Iterator[None]:
-    """While this lasts a thread loses the GIL only by letting go of it, so one can tell that it blocks."""
+    """While this lasts a thread keeps the GIL until it releases it, so that blocking is detectable."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(TIMEOUT)
     try:
@@ -133,18 +133,18 @@ def eventually(condition: Callable[[], object], what: str) -> None:
         pause.wait(0.001)
 
 
-def assert_goes_away(reference: Callable[[], object], what: str) -> None:
+def assert_is_freed(reference: Callable[[], object], what: str) -> None:
     """The object behind a weak reference is dropped, be it by another thread or by the collector."""
 
     def gone() -> bool:
         gc.collect()
         return reference() is None
 
-    eventually(gone, f"{what} goes away")
+    eventually(gone, f"{what} is freed")
 
 
 @contextlib.contextmanager
-def heard(hook: str, device: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
+def hook_calls(hook: str, device: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
     """The arguments of every firing of one hook, in a list that grows."""
     calls: list[tuple[Any, ...]] = []
 
@@ -173,7 +173,7 @@ def run_loop(awaitable: Awaitable[T]) -> T:
 
 
 async def waiting_for(awaitable: Awaitable[T]) -> asyncio.Task[T]:
-    """A task that awaits, once it has come to stand at its await."""
+    """A task that awaits, once it is suspended at its await."""
 
     async def wait() -> T:
         return await awaitable

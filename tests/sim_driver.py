@@ -82,4 +82,4 @@ class Driver:
 
 def free(**options: int | None) -> Driver:
     """Calls cost nothing: everything is submitted at time 0."""
-    return Driver(host_cost_ns=0, **options)
+    return Driver(host_cost=0, **options)

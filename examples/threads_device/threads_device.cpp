@@ -5,7 +5,7 @@
 //   poll, join                        look at a point from any thread
 //
 // A marker is a point that the thread passes; a gate is a point that the thread waits for and that the host passes. A
-// point lives as long as somebody holds it: Eventide until it calls release, each queue until the step with it is over.
+// point lives as long as it is referenced: Eventide until it calls release, each queue until the step with it is over.
 //
 //   >>> et.Device.build("threads", sources=["threads_device.cpp"])
 //   >>> et.Stream("threads:1").submit(print, "from a thread of the plug-in").result()
@@ -78,7 +78,7 @@ class Stream {
         more_.notify_one();  // with the lock held: after the last step the worker deletes the stream
     }
 
-    // The worker thread. No lock is held while work runs: it may submit to this very stream and ask about its markers.
+    // The worker thread. No lock is held while work runs: it may submit to this very stream and query its markers.
     // Neither noexcept nor catch (...): when the process ends, a thread that wants to go back into Python is unwound.
     static void work_off(Stream* stream) {
         sigset_t all;
@@ -135,7 +135,7 @@ void* put_new_point(void* stream, Step::Kind kind) {
     });
 }
 
-// The thread belongs to nobody: it ends after close_stream, and stays where it is when the process ends.
+// The thread is detached: it ends after close_stream, and stays where it is when the process ends.
 void* open_stream(int32_t, int32_t) {
     return guarded<void*>(nullptr, [] {
         auto stream = std::make_unique<Stream>();

@@ -2,17 +2,22 @@
 
 import eventide as et
 
-Stream, Event, Future, EventPool          run work and order it              eventide.runtime
-Buffer, empty, work, host_access          memory, and who touches it         eventide.runtime
-Device, devices, Capabilities             where it runs                      eventide.runtime, eventide.backends
-current_stream, default_stream, set_stream, synchronize                      eventide.runtime
-hooks                                     hear what happens                  eventide.hooks
-sanitize, sanitizer                       is this program right?             eventide.sanitizer
-compiling, integrations                   hear when compilers run            eventide.compiling, eventide.integrations
-span, instant, counter, Recorder          record what happens                eventide.recording
-Trace, open_trace                         what was recorded, as columns      eventide.trace
-profile, current_profiler                 record a scope, ask what took time  eventide.profiler
-EventideError and its kinds               what goes wrong                    eventide.errors
+Stream, Event, Future, EventPool          run work and order it                   eventide.runtime
+Buffer, empty, work, host_access          memory, and what accesses it            eventide.runtime
+Device, devices, Capabilities             where work runs                         eventide.runtime, eventide.backends
+current_stream, default_stream, set_stream, synchronize                           eventide.runtime
+hooks                                     callbacks at each act of the runtime    eventide.hooks
+compiling, integrations                   callbacks when compilers run            eventide.compiling, .integrations
+span, instant, counter, Recorder          record a program                        eventide.recording
+Trace, open_trace                         what was recorded, as columns           eventide.trace
+analysis                                  results from a trace                    eventide.analysis
+profile, current_profiler                 record a scope and summarize it         eventide.profiler
+sanitize, sanitizer                       find races and other errors             eventide.sanitizer
+EventideError and its subclasses          all exceptions                          eventide.errors
+
+Units, in all packages: durations and timeouts that are passed in are seconds; a name that ends in ``_ns`` is a
+timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; ``elapsed_time`` returns milliseconds, as in
+torch; sizes are bytes.
 """
 
 import os
@@ -52,7 +57,7 @@ from eventide.runtime import (
 )
 
 if TYPE_CHECKING:
-    from eventide import compiling, integrations, profiler, sanitizer
+    from eventide import analysis, compiling, integrations, profiler, sanitizer
     from eventide.backends import Capabilities, DeviceBackend
     from eventide.profiler import current_profiler, profile
     from eventide.recording import Recorder
@@ -86,6 +91,7 @@ __all__ = [
     "UsageTypeError",
     "UsageValueError",
     "Work",
+    "analysis",
     "compiling",
     "counter",
     "current_profiler",
@@ -111,6 +117,7 @@ __all__ = [
 
 # Lazily imported names and their packages.
 _ON_USE = {
+    "analysis": "analysis",
     "current_profiler": "profiler",
     "profile": "profiler",
     "profiler": "profiler",
@@ -128,13 +135,18 @@ _ON_USE = {
 
 
 def __getattr__(name: str) -> Any:
-    """These come when asked for: what they import takes longer than all the rest."""
+    """Import on first use: what these names need takes longer to import than the rest of the package."""
     if name not in _ON_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     package = import_module(f"eventide.{_ON_USE[name]}")
     return package if _ON_USE[name] == name else getattr(package, name)
+
+
+def __dir__() -> list[str]:
+    """All names, those that are not imported yet included."""
+    return sorted({*globals(), *__all__})
 
 
 if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:

@@ -1,15 +1,15 @@
-"""Everything Eventide raises, and what it does with errors that have nobody to go to.
+"""Every exception of Eventide, and the logging of errors that no caller can receive.
 
     EventideError
-    ├── UsageError                 the call was wrong: nothing happened
+    ├── UsageError                 the call was invalid and had no effect
     │   ├── UsageTypeError         … and it is a TypeError
     │   └── UsageValueError        … and it is a ValueError
     ├── DeviceError                the device, its driver or its native work failed
     ├── StreamError                the stream is closed, poisoned, or of another process
     ├── EventError                 the event is pending, unknown to its pool, or of another process
-    ├── DeadlockError              a blocking call inside work would wait for ever
-    ├── TraceFormatError           a trace file is not what it should be
-    ├── SanitizerError             the sanitizer found something and was asked to raise
+    ├── DeadlockError              a blocking call inside work would never return
+    ├── TraceFormatError           a trace file is invalid
+    ├── SanitizerError             the sanitizer found an error, in mode "raise"
     └── InternalError              a bug in Eventide: please report it
 
 A wait that takes too long is the builtin TimeoutError.
@@ -43,7 +43,7 @@ class EventideError(Exception):
 
 
 class UsageError(EventideError):
-    """The call cannot be right; nothing happened."""
+    """The call is invalid; it had no effect."""
 
 
 class UsageTypeError(UsageError, TypeError):
@@ -51,11 +51,11 @@ class UsageTypeError(UsageError, TypeError):
 
 
 class UsageValueError(UsageError, ValueError):
-    """An argument has the right type and a value that cannot be."""
+    """An argument has the right type and an invalid value."""
 
 
 class DeviceError(EventideError, RuntimeError):
-    """The device, its driver or its native work failed, or it cannot do what was asked."""
+    """The device, its driver or its native work failed, or the device lacks a capability."""
 
 
 class StreamError(EventideError, RuntimeError):
@@ -71,7 +71,7 @@ class DeadlockError(EventideError, RuntimeError):
 
 
 class TraceFormatError(EventideError):
-    """A trace file is not what it should be."""
+    """A trace file is invalid."""
 
     def __init__(self, message: str, path: str, offset: int) -> None:
         super().__init__(f"{message} ({path}, byte {offset})")
@@ -80,7 +80,7 @@ class TraceFormatError(EventideError):
 
 
 class SanitizerError(EventideError):
-    """The sanitizer found something and was asked to raise."""
+    """The sanitizer found an error, in mode "raise"."""
 
     def __init__(self, message: str, findings: Sequence[object]) -> None:
         super().__init__(message)
@@ -95,7 +95,7 @@ class InternalError(EventideError):
 
 
 def _logger(name: str) -> Logger:
-    import logging  # when something went wrong is early enough
+    import logging  # only needed after an error
 
     return logging.getLogger(name)
 
@@ -103,18 +103,18 @@ def _logger(name: str) -> Logger:
 def report_callback_error(what: str, callback: Callable[..., object], error: Exception) -> None:
     """Log an exception that a callback raised. `what` is the hook's name, or notify, Future, await."""
     _logger("eventide.hooks" if "_" in what else "eventide").error(
-        "a %s callback raised, the program goes on: %r", what, callback, exc_info=error
+        "a %s callback raised, the program continues: %r", what, callback, exc_info=error
     )
 
 
 def report_unknown_accesses(what: str, work: object, error: Exception) -> None:
-    """Log that nobody can tell what declared work touches; its listeners hear of no access."""
+    """Log that the accesses of declared work cannot be determined; hooks report none."""
     _logger("eventide.hooks").error("%s: what %r reads and writes is unknown: %s", what, work, error)
 
 
 def report_unseen(error: BaseException, where: str) -> None:
-    """Log the error of a stream that went away before anybody saw it."""
-    _logger("eventide").error("%s went away with an error that nobody saw", where, exc_info=error)
+    """Log the error of a stream that was destroyed before the error was raised to a caller."""
+    _logger("eventide").error("%s was destroyed with an unhandled error", where, exc_info=error)
 
 
 for _name in __all__:

@@ -33,7 +33,7 @@ class Broken(Tiny):
 class UsesStaleMarkers(Broken):
     """A marker is used again as it was left (known failure 16)"""
 
-    caught_by = "a new marker knows nothing of the markers before it"
+    caught_by = "a new marker is independent of the markers before it"
     cache: ClassVar[list[Marker]] = []
 
     def make_marker(self, steps: Any, timing: bool) -> Marker:
@@ -86,7 +86,7 @@ class CountsDown(Broken):
 class WakesOneWaiter(Broken):
     """Of two threads in join of one marker one sleeps for ever (known failure 19)"""
 
-    caught_by = "every thread that synchronizes one event comes back"
+    caught_by = "every thread that synchronizes one event returns"
 
     def join(self, marker: Marker, timeout: float) -> None:
         marker.passed.wait()
@@ -97,7 +97,7 @@ class WakesOneWaiter(Broken):
 class SaysDoneTooSoon(Broken):
     """A marker is done whenever the host asks (known failure 20)"""
 
-    caught_by = "query speaks of the newest record"
+    caught_by = "query refers to the newest record"
 
     def poll(self, marker: Marker) -> MarkerState:
         return MarkerState.DONE

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILDREN = Path(__file__).parent / "children"
-LIMIT = 60.0  # seconds; a child takes one or two, so whoever reaches it hangs
+LIMIT = 60.0  # seconds; a child takes one or two, so a child that reaches it hangs
 
 # What a process says that did not go in peace; an unhandled Python error of the child's own is not among them.
 CRASHES = ("Fatal Python error", "terminate called", "Segmentation fault", "Aborted", "core dumped", "Sanitizer")
@@ -46,7 +46,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Child:
-    """A child that runs; its stderr goes to a file, so that nobody has to read it in time."""
+    """A child that runs; its stderr goes to a file, so that it need not be read in time."""
 
     arguments: tuple[str, ...]
     process: subprocess.Popen[str]

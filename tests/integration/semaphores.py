@@ -1,4 +1,4 @@
-"""POSIX semaphores through ctypes: native work that blocks, and that tells, without Python and without the GIL.
+"""POSIX semaphores through ctypes: native work that blocks, and that signals, without Python and without the GIL.
 
 `sem_wait` and `sem_post` are `int f(sem_t*)`; as work (`void f(void*)`) their answer is dropped.
 """
@@ -32,7 +32,7 @@ class Semaphore:
         assert LIBC_WITH_GIL.sem_post(self.memory) == 0
 
     def wait(self, seconds: float, *, with_gil: bool = False) -> bool:
-        """One long C call; False if nobody posted in time. `with_gil`: no other thread runs Python meanwhile."""
+        """One long C call; False if there was no post in time. `with_gil`: no other thread runs Python meanwhile."""
         until = time.time() + seconds  # sem_timedwait takes the wall clock
         spec = _Timespec(int(until), int(until % 1 * 1e9))
         library = LIBC_WITH_GIL if with_gil else LIBC

@@ -87,7 +87,7 @@ def test_the_device_is_synchronized_while_streams_come_and_go() -> None:
 
 
 def test_cancel_races_with_the_start_of_the_work() -> None:
-    """Whoever wins, the work runs or is cancelled, never both and never neither, and callbacks come once."""
+    """In both orders the work runs or is cancelled, never both and never neither, and callbacks come once."""
     with closing(et.Stream("cpu")) as stream:
         for _ in range(20):
             _race_with_the_start(stream)

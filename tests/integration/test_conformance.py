@@ -112,12 +112,12 @@ def test_the_death_of_a_thread_of_the_device_is_a_failure(monkeypatch):
 
     outcome = outcome_of(kills)
     assert outcome.status == "failed"
-    assert "a thread of the device died of: ValueError" in outcome.why
+    assert "a thread of the device ended with: ValueError" in outcome.why
 
 
 def test_subscriptions_of_a_check_are_closed():
     def listens(bench):
-        bench.heard("event_record")
+        bench.hook_calls("event_record")
         raise CheckFailedError("on purpose")
 
     before = et.hooks.EventRecordCallbacks.statistics()["callbacks"]
@@ -131,7 +131,7 @@ def test_a_check_is_skipped_with_the_name_of_what_is_missing(capability):
     assert (outcome.status, outcome.why) == ("skipped", f"no '{capability}'")
 
 
-def test_a_device_that_can_do_little_is_asked_for_little():
+def test_a_device_that_can_do_little_is_tested_for_little():
     class Modest(tiny_device.Tiny):
         """Says no to everything"""
 
@@ -148,7 +148,7 @@ def test_a_device_that_can_do_little_is_asked_for_little():
     )
 
 
-def test_the_small_assertions_tell_what_was_expected_and_what_came():
+def test_the_small_assertions_name_the_expected_and_the_actual_value():
     for call, words in (
         (lambda: expect([], "a list"), "a list"),
         (lambda: equal(1, 2, "a number"), "a number: expected 2, got 1"),

@@ -1,4 +1,4 @@
-"""A package that is installed brings its device: by an entry point, when somebody names it."""
+"""An installed package provides its device: by an entry point, when the device is named."""
 
 import re
 import subprocess

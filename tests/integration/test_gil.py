@@ -43,7 +43,7 @@ def test_two_blocked_threads_leave_a_third_free(what: str) -> None:
             "future": queued.result,
             "full stream": lambda: stream.submit(int),
         }
-        # With a patient GIL a call that kept it would keep it: `blocked_in` would not come back before its end.
+        # With a patient GIL a call that kept it would keep it: `blocked_in` would not return before its end.
         blocked = [blocked_in(calls[what]), blocked_in(calls[what])]
         with patient_gil():
             progress = sum(1 for _ in range(100_000) if not blocked[0].over and not blocked[1].over)
@@ -88,7 +88,7 @@ def test_native_work_runs_while_the_main_thread_holds_the_gil(streams: list[et.S
     second.wait_event(event)
     items.append(second.submit_native(SEM_POST, done.address))
     assert entered.wait(LIMIT)
-    with patient_gil():  # nobody can take the GIL from this thread, which never lets go of it from here on
+    with patient_gil():  # no other thread can take the GIL from this thread, which keeps it from here on
         gate.post()
         arrived = all(done.wait(LIMIT, with_gil=True) for _ in range(100))  # all() stops at the first that is late
     assert arrived

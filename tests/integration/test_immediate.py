@@ -224,7 +224,7 @@ def test_a_device_that_raises_in_submit_refuses_the_work_or_fails_it(after):
 
 
 class Unbridged(immediate_device.Prompt):
-    """Knows no markers but those of one index: two drivers under one name"""
+    """Accepts only markers of one index: two drivers under one name"""
 
     def make_marker(self, steps, timing):
         marker = super().make_marker(steps, timing)

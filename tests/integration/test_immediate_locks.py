@@ -1,4 +1,4 @@
-"""Locks of events and streams on devices whose own code is Python: nobody waits for one of them with the GIL."""
+"""Locks of events and streams on devices whose own code is Python: no thread waits for one of them with the GIL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_an_event_is_asked_while_another_thread_records_it():
+def test_an_event_is_queried_while_another_thread_records_it():
     # The device's make_marker is Python and lets other threads run: they must not wait for it with the GIL.
     code = """if True:
         import threading, time
@@ -18,11 +18,11 @@ def test_an_event_is_asked_while_another_thread_records_it():
 
         class Slow(immediate_device.Prompt):
             inside = threading.Event()
-            asked = threading.Event()
+            queried = threading.Event()
 
             def make_marker(self, steps, timing):
                 self.inside.set()
-                self.asked.wait(60)
+                self.queried.wait(60)
                 return super().make_marker(steps, timing)
 
         et.Device.register(Slow, name="slow")
@@ -31,7 +31,7 @@ def test_an_event_is_asked_while_another_thread_records_it():
         recorder.start()
         Slow.inside.wait(60)
         print(event.query(), event.version)
-        Slow.asked.set()
+        Slow.queried.set()
         recorder.join(60)
         event.synchronize(60)
         print(event.query(), event.version)

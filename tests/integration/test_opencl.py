@@ -71,19 +71,19 @@ def test_work_enqueues_on_the_queue_of_the_current_stream(device, slow):
 
 
 def test_times_of_work_are_the_kernel_s_own_on_the_trace_s_clock(device, slow):
-    stream, heard = et.Stream(device), []
+    stream, received = et.Stream(device), []
     buffer = et.empty(4 * 64, device)
     events: list[cl.Event] = []
 
     def launch() -> None:
         events.append(slow(et.current_stream(device).native, (64,), None, buffer.native, cl.cltypes.int(200_000)))
 
-    with et.hooks.on("work_completion", lambda work, start, end: heard.append((work, start, end)), device=device):
+    with et.hooks.on("work_completion", lambda work, start, end: received.append((work, start, end)), device=device):
         before = time.monotonic_ns()
         future = stream.submit(launch)
         stream.synchronize(PATIENCE)
         after = time.monotonic_ns()
-    ((work, start, end),) = heard
+    ((work, start, end),) = received
     assert work == future.work_id
     error = device.clock.error_ns + 100_000
     assert before - error <= start <= end <= after + error
@@ -254,7 +254,7 @@ def test_a_process_that_leaves_a_gate_closed_still_ends():
     assert done.returncode == 0, done.stderr
 
 
-def test_after_fork_the_child_is_told():
+def test_after_fork_the_child_is_reported():
     code = """if True:
         import os, eventide as et
         et.Stream("opencl:0").submit(int).result(120)

@@ -75,8 +75,8 @@ def test_several_sources_make_one_device(tmp_path: Path) -> None:
 
 
 def test_extra_flags_reach_the_compiler(tmp_path: Path) -> None:
-    with pytest.raises(et.DeviceError, match="told to stop here"):
-        build_text(tmp_path, '#ifdef STOP\n#error "told to stop here"\n#endif\n', extra_flags=["-DSTOP"])
+    with pytest.raises(et.DeviceError, match="stopped on purpose"):
+        build_text(tmp_path, '#ifdef STOP\n#error "stopped on purpose"\n#endif\n', extra_flags=["-DSTOP"])
 
 
 def test_what_the_compiler_says_is_shown_whole(tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_what_the_linker_says_is_shown_too(tmp_path: Path) -> None:
 
 def test_verbose_shows_the_command_and_the_warnings(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(et.DeviceError, match="eventide_device_entry"):
-        build_text(tmp_path, "#warning hear, hear\n", verbose=True)
+        build_text(tmp_path, "#warning receive, receive\n", verbose=True)
     shown = capfd.readouterr().err
-    assert "hear, hear" in shown
+    assert "receive, receive" in shown
     assert "libmade.so" in shown
 
 

@@ -151,7 +151,7 @@ def test_work_that_the_device_runs_twice_runs_once() -> None:
     ],
 )
 def test_a_device_that_breaks_while_work_runs(fault: str, words: str) -> None:
-    """In a process of its own: whoever frees what the device's thread is still using takes the process along."""
+    """In a separate process: freeing what the device's thread still uses crashes the process."""
     child = run("plugin_fault", faulty_library(), fault, limit=40.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
     said = json.loads(child.out)
     assert said.pop("cpu") == "3"

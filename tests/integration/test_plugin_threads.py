@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Background, eventually, heard
+from tests.helpers import TIMEOUT, Background, eventually, hook_calls
 from tests.integration.plugin_devices import example_library, native_function, threads_device
 from tests.integration.processes import run, run_many, say
 
@@ -89,7 +89,7 @@ def close(streams: list[et.Stream]) -> None:
 def test_order_and_counts_of_2000_items_on_8_streams(seed: int) -> None:
     streams = make_streams()
     program = Program(seed, streams, ITEMS)
-    with heard("work_submission", "threads") as submitted, heard("work_completion", "threads") as completed:
+    with hook_calls("work_submission", "threads") as submitted, hook_calls("work_completion", "threads") as completed:
         program.run()
         et.synchronize("threads:0", TIMEOUT)
         et.synchronize("threads:1", TIMEOUT)
@@ -122,16 +122,16 @@ def test_narrow_streams_take_everything_in_the_end() -> None:
     close(streams)
 
 
-def test_every_event_tells_once_when_it_is_done() -> None:
+def test_every_event_calls_once_when_it_is_done() -> None:
     streams = make_streams(4)
-    told: list[int] = []
+    notified: list[int] = []
     for number in range(300):
         stream = streams[number % 4]
         stream.submit(int)
-        stream.record_event().notify(lambda event, number=number: told.append(number))  # type: ignore[misc]
-    eventually(lambda: len(told) >= 300, "every callback was called")
+        stream.record_event().notify(lambda event, number=number: notified.append(number))  # type: ignore[misc]
+    eventually(lambda: len(notified) >= 300, "every callback was called")
     close(streams)
-    assert sorted(told) == list(range(300))
+    assert sorted(notified) == list(range(300))
 
 
 def test_work_may_submit_to_its_own_stream_and_ask_about_it() -> None:

@@ -1,4 +1,4 @@
-"""A recorder that is asked by a signal, or that nothing comes to, copies what it has, whatever the program does."""
+"""A recorder copies its records on a signal, or when it receives nothing, in any state of the program."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_dump_that_cannot_be_written_is_said_and_the_recording_goes_on(tmp_pat
     assert et.open_trace(tmp_path / "t.eventide").spans.column("name").to_pylist() == ["stuck"]
 
 
-# The pipe of stderr is full before the hang, and nobody reads it.
+# The pipe of stderr is full before the hang, and it is not read.
 UNREAD = """
 import os, sys, time
 import eventide as et
@@ -101,7 +101,7 @@ print("ended")
 """
 
 
-def test_a_stderr_that_nobody_reads_does_not_keep_the_recording_from_ending(tmp_path: Path) -> None:
+def test_a_stderr_that_is_not_read_does_not_keep_the_recording_from_ending(tmp_path: Path) -> None:
     command = [sys.executable, "-c", UNREAD]
     done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     assert done.stdout == "ended\n"
@@ -143,15 +143,15 @@ def test_a_recording_is_not_dumped_onto_itself(tmp_path: Path) -> None:
 
 
 def test_the_signal_is_the_programs_again_when_the_recording_ends(tmp_path: Path) -> None:
-    heard: list[int] = []
-    before = signal.signal(signal.SIGUSR2, lambda number, _: heard.append(number))
+    received: list[int] = []
+    before = signal.signal(signal.SIGUSR2, lambda number, _: received.append(number))
     try:
         with et.Recorder(tmp_path / "t.eventide", dump_on=signal.SIGUSR2):
             pass
         signal.raise_signal(signal.SIGUSR2)
     finally:
         signal.signal(signal.SIGUSR2, before)
-    assert heard == [signal.SIGUSR2]
+    assert received == [signal.SIGUSR2]
 
 
 def test_what_cannot_be_is_said_at_once(tmp_path: Path) -> None:
@@ -166,9 +166,9 @@ def test_what_cannot_be_is_said_at_once(tmp_path: Path) -> None:
         et.Recorder(file, hang_seconds=0)
     with pytest.raises(et.UsageTypeError, match="hang_seconds is a number, not str"):
         et.Recorder(file, hang_seconds="1")  # type: ignore[arg-type]
-    with pytest.raises(et.UsageValueError, match=r"signal 9 cannot be heard: .*; choose another for dump_on"):
+    with pytest.raises(et.UsageValueError, match=r"signal 9 cannot be received: .*; choose another for dump_on"):
         et.Recorder(file, dump_on=signal.SIGKILL).start()
-    with pytest.raises(et.UsageValueError, match=r"signal 11 cannot be heard: it says that the program went wrong"):
+    with pytest.raises(et.UsageValueError, match=r"signal 11 cannot be received: it says that the program went wrong"):
         et.Recorder(file, dump_on=signal.SIGSEGV).start()
     with et.Recorder(file), pytest.raises(et.UsageError, match="belong to the recording that runs already"):
         et.Recorder(tmp_path / "u.eventide", hang_seconds=1).start()

@@ -45,7 +45,7 @@ class Victims:
         return trace, list(zip(numbers[::2], numbers[1::2], strict=True))
 
     def close(self) -> None:
-        """The server ends when nobody asks any more."""
+        """The server ends when there are no more requests."""
         self._server.communicate(timeout=60)
 
 

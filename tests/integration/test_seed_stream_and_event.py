@@ -152,7 +152,7 @@ def test_a_wait_is_bound_to_the_version_recorded_when_it_was_called(built: str, 
     waiting.close(TIMEOUT)
 
 
-def test_times_are_those_of_the_device_and_not_of_the_asking(built: str, stream: et.Stream) -> None:
+def test_times_are_those_of_the_device_and_not_of_the_query(built: str, stream: et.Stream) -> None:
     start, middle, end = (et.Event(built, enable_timing=True) for _ in range(3))
     before = time.monotonic_ns()
     start.record(stream)
@@ -167,7 +167,7 @@ def test_times_are_those_of_the_device_and_not_of_the_asking(built: str, stream:
     assert before <= start.completed_at <= middle.completed_at <= end.completed_at <= after
     assert start.elapsed_time(middle) >= 20.0
     assert middle.elapsed_time(end) >= 10.0
-    # asked for later, out of order, and again: the same, since the device took the time when it passed
+    # queried later, out of order, and again: the same, since the device took the time when it passed
     assert start.elapsed_time(middle) + middle.elapsed_time(end) == pytest.approx(start.elapsed_time(end), abs=1e-6)
     assert start.elapsed_time(end) == start.elapsed_time(end)
 

@@ -32,11 +32,11 @@ def _stress(operations: int, seed: int, limit: float) -> None:
     assert answer["out of order"] == 0
     assert counts["callbacks"] == counts["notify"] + counts["callback"] + counts["cancel"]
     assert answer["wrong callbacks"] == 0
-    heard = answer["heard"]
-    assert heard["work_submission"] == submitted
-    assert submitted - counts["cancelled"] <= heard["work_completion"] <= submitted
-    assert heard["event_record"] == counts["records"]
-    assert heard["event_wait"] == counts["waits"]
+    received = answer["received"]
+    assert received["work_submission"] == submitted
+    assert submitted - counts["cancelled"] <= received["work_completion"] <= submitted
+    assert received["event_record"] == counts["records"]
+    assert received["event_wait"] == counts["waits"]
     assert answer["errors in callbacks"] == 0
     assert answer["versions"] == counts["record"]
     created, in_use, cached, reused = answer["pool"]

@@ -21,14 +21,14 @@ THREADS = 6
 
 
 def test_every_verb_of_one_event_from_every_thread() -> None:
-    """Each record is a version of its own; each notify is heard once; times are never against the versions."""
+    """Each record is a version of its own; each notify is received once; times are never against the versions."""
     rounds = 150
     streams = [et.Stream("cpu") for _ in range(THREADS)]
     event, first = et.Event("cpu", enable_timing=True), et.Event("cpu", enable_timing=True)
     first.record(streams[0])
     event.record(streams[0])
     first.synchronize(LIMIT)
-    ran, heard = itertools.count(), itertools.count()
+    ran, received = itertools.count(), itertools.count()
 
     def use(number: int) -> dict[str, int]:
         rng, stream, done = random.Random(number), streams[number], {"record": 0, "notify": 0, "submit": 0}
@@ -43,7 +43,7 @@ def test_every_verb_of_one_event_from_every_thread() -> None:
             elif verb == "synchronize":
                 event.synchronize(LIMIT)
             elif verb == "notify":
-                event.notify(lambda _: next(heard))
+                event.notify(lambda _: next(received))
             elif verb == "submit":
                 stream.submit(next, ran)
             else:
@@ -58,11 +58,11 @@ def test_every_verb_of_one_event_from_every_thread() -> None:
     assert event.query()
     assert next(ran) == sum(counts["submit"] for counts in done)
     flush_notifier()
-    assert next(heard) == sum(counts["notify"] for counts in done)
+    assert next(received) == sum(counts["notify"] for counts in done)
 
 
 def _elapsed_or_still_pending(start: et.Event, end: et.Event) -> None:
-    """Whichever version was the newest when asked: later than `start`, or not done yet."""
+    """The version that was the newest at the query: later than `start`, or not done yet."""
     try:
         assert start.elapsed_time(end) >= 0.0
     except RuntimeError as error:
@@ -162,9 +162,9 @@ def test_a_pool_under_unknown_ids_from_every_thread() -> None:
 
 
 def test_listeners_come_and_go_while_hooks_fire() -> None:
-    """One that stays hears everything once, whatever happens to the others; one that left hears nothing more."""
+    """One that stays receives everything once, whatever happens to the others; one that left receives nothing more."""
     stop = threading.Event()
-    heard, late = itertools.count(), itertools.count()
+    received, late = itertools.count(), itertools.count()
 
     def fire() -> int:
         with closing(et.Stream("cpu")) as stream:
@@ -197,7 +197,7 @@ def test_listeners_come_and_go_while_hooks_fire() -> None:
         finally:
             stop.set()
 
-    with et.hooks.on("event_record", lambda *_: next(heard)):
+    with et.hooks.on("event_record", lambda *_: next(received)):
         *fired, rounds, more = together(fire, fire, fire_and_stop, come_and_go, come_and_go)
-    assert next(heard) == sum(fired) + rounds + more
+    assert next(received) == sum(fired) + rounds + more
     assert next(late) == 0

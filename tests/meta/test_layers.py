@@ -102,10 +102,7 @@ def test_imports_point_down_only() -> None:
 
 
 # Imports of another package's private module that remain: (importing module, imported module).
-PRIVATE_IMPORTS = {
-    ("run._autostart", "runtime._process"),  # its exit handler runs before that of the runtime
-    ("runtime._device", "hooks._subscription"),  # a setter that only the runtime calls
-}
+PRIVATE_IMPORTS: set[tuple[str, str]] = set()
 
 
 def private_imports(root: Path) -> set[tuple[str, str]]:

@@ -19,10 +19,10 @@ elif DEVICE == "threads":
 CAPABILITIES = et.Device(DEVICE).capabilities
 
 # Work can be held at a gate only where it runs on threads of the device's own: on `sim` and on immediate devices fn
-# runs inside a call of the host, which would then stand at the gate itself. There every gate is made open.
+# runs inside a call of the host, which would then wait at the gate itself. There every gate is made open.
 GATES = CAPABILITIES.concurrent
 
-LIMIT = 10.0  # seconds; nothing here takes one, so whoever reaches it is stuck
+LIMIT = 10.0  # seconds; nothing here takes one, so a call that reaches it hangs
 BLINK = 0.002  # seconds; the timeout of a call that must time out, since a gate is closed
 
 

@@ -39,7 +39,7 @@ def _queued(queue: Queue) -> list[Work]:
 
 
 def _awaiting(subject: Awaitable[object]) -> Background[object]:
-    """`await subject` on a thread with an event loop; returns once the coroutine stands in the await, or is over."""
+    """`await subject` on a thread with an event loop; returns once the coroutine is suspended in it, or ended."""
     bound = threading.Event()
 
     async def wait() -> object:
@@ -89,7 +89,7 @@ class SettledWorld(World):
         self.blocked.append(Blocked("future", node, call))
 
     def is_synchronizing(self, stream: int) -> bool:
-        """Whether a thread stands in stream.synchronize: what is queued meanwhile is healed or skipped, by timing."""
+        """Whether a thread is in stream.synchronize: what is queued meanwhile is healed or skipped, by timing."""
         return any(blocked.kind == "stream" and blocked.target == stream for blocked in self.blocked)
 
     # --- quiet -------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class SettledWorld(World):
         assert violation(predecessors(self.model), log) is None, (violation(predecessors(self.model), log), log)
 
     def _check_missing(self, *nodes: int) -> None:
-        """Whoever says that a node is over says that all before it has run."""
+        """If a node has ended, all before it has run."""
         left = missing(nodes, self.model, list(self.log)) - self.copies.keys()
         assert not left, f"said to be over, but work {sorted(left)} has not run"
 
@@ -129,7 +129,7 @@ class SettledWorld(World):
         if work.state is State.PENDING:
             if work.running:
                 assert self.started[node].wait(LIMIT), f"work {node} has not started"
-                assert future.running(), f"work {node} stands at its gate, but: {future!r}"
+                assert future.running(), f"work {node} waits at its gate, but: {future!r}"
                 assert not future.done()
             elif furthest.state is State.PENDING:
                 assert not self.started[node].is_set() if node in self.started else True
@@ -194,13 +194,13 @@ class SettledWorld(World):
             if self.model.streams[target].drained:
                 self._release_stream(target)
             elif not furthest.streams[target].drained:
-                assert not blocked.call.over, f"synchronize of stream {target} came back too early"
+                assert not blocked.call.over, f"synchronize of stream {target} returned too early"
             return
         subject = self.model.markers[target] if blocked.kind == "event" else self.model.works[target]
         later = furthest.markers[target] if blocked.kind == "event" else furthest.works[target]
         if subject.state is State.PENDING:
             if later.state is State.PENDING:
-                assert not blocked.call.over, f"a call on {blocked.kind} {target} came back too early"
+                assert not blocked.call.over, f"a call on {blocked.kind} {target} returned too early"
             return
         self.blocked.remove(blocked)
         if subject.state is State.CANCELLED:
@@ -255,7 +255,7 @@ class SettledWorld(World):
                 et.synchronize(DEVICE, BLINK)
 
     def close(self, stream: int) -> None:
-        """Drains, raises the error nobody saw, and every verb afterwards says "closed"."""
+        """Drains, raises an error that was not raised before, and every later call reports "closed"."""
         self.settle()
         if self.is_synchronizing(stream) or not self.model.streams[stream].drained:
             return

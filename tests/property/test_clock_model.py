@@ -99,7 +99,7 @@ def test_after_a_step_what_was_just_measured_is_right(clock, gaps):
             assert sample[0] - error <= host <= sample[2] + error
 
 
-def test_a_model_without_samples_knows_nothing():
+def test_a_model_without_samples_returns_no_estimate():
     assert _native.ClockModel().at(5) == (5, -1)
 
 

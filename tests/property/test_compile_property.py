@@ -21,20 +21,20 @@ class Boom(Exception):
 
 
 class Real:
-    """The handler under test, with one real thread for each name and what its callbacks heard."""
+    """The handler under test, with one real thread for each name and what its callbacks received."""
 
     def __init__(self, resources: ExitStack) -> None:
-        self.heard: list[tuple[str, str]] = []
+        self.received: list[tuple[str, str]] = []
         self.records: list[tuple[str, str, int, bool | None]] = []
         self.handler = CompilationCallbackHandler()
-        self.handler.register_start_callback(lambda args: self.heard.append(("start", args.compile_id)))
-        self.handler.register_end_callback(lambda args: self.heard.append(("end", args.compile_id)))
+        self.handler.register_start_callback(lambda args: self.received.append(("start", args.compile_id)))
+        self.handler.register_end_callback(lambda args: self.received.append(("end", args.compile_id)))
         self.pools = {name: resources.enter_context(ThreadPoolExecutor(1)) for name in THREADS}
         self.names = {self.pools[name].submit(threading.get_native_id).result(): name for name in THREADS}
         self.open: dict[str, list] = {name: [] for name in THREADS}
-        resources.enter_context(closing(self.handler.on_each_compile(self.hear)))
+        resources.enter_context(closing(self.handler.on_each_compile(self.receive)))
 
-    def hear(self, record: CompileRecord) -> None:
+    def receive(self, record: CompileRecord) -> None:
         self.records.append((record.id, self.names[record.thread], record.depth, record.ok))
 
     def enter(self, thread: str, compile_id: str) -> None:
@@ -51,7 +51,7 @@ class Real:
 
 
 @given(STEPS)
-def test_any_nesting_over_any_threads_is_heard_as_the_model_says(steps) -> None:
+def test_any_nesting_over_any_threads_is_reported_as_the_model_says(steps) -> None:
     model = CompileModel()
     with ExitStack() as resources:
         real = Real(resources)
@@ -64,13 +64,13 @@ def test_any_nesting_over_any_threads_is_heard_as_the_model_says(steps) -> None:
                 model.leave(thread, ok=act == "leave")
                 real.leave(thread, ok=act == "leave")
             assert real.handler.statistics()["running"] == model.running
-            assert real.heard == model.heard
+            assert real.received == model.received
             assert real.records == model.records
         for thread in THREADS:
             while model.stacks.get(thread):
                 model.leave(thread, ok=True)
                 real.leave(thread, ok=True)
-        assert real.heard == model.heard
+        assert real.received == model.received
         assert real.records == model.records
         assert real.handler.statistics()["running"] == 0
 
@@ -78,19 +78,19 @@ def test_any_nesting_over_any_threads_is_heard_as_the_model_says(steps) -> None:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 2))
 def test_threads_that_compile_at_will_hear_starts_and_ends_in_turn(depths, broken) -> None:
     handler = CompilationCallbackHandler()
-    heard: list[tuple[str, str]] = []
+    received: list[tuple[str, str]] = []
     inside: list[int] = []
 
     def callback(what: str):
-        def hear(args) -> None:
+        def receive(args) -> None:
             inside.append(1)
             assert len(inside) == 1  # never two at a time
-            heard.append((what, args.compile_id))
+            received.append((what, args.compile_id))
             inside.pop()
             if broken:
                 raise Boom
 
-        return hear
+        return receive
 
     handler.register_start_callback(callback("start"))
     handler.register_end_callback(callback("end"))
@@ -110,9 +110,9 @@ def test_threads_that_compile_at_will_hear_starts_and_ends_in_turn(depths, broke
                 done.result()
     finally:
         logging.disable(logging.NOTSET)
-    assert [what for what, _ in heard] == ["start", "end"] * (len(heard) // 2)
-    assert [name for _, name in heard[::2]] == [name for _, name in heard[1::2]]  # end gets what start got
+    assert [what for what, _ in received] == ["start", "end"] * (len(received) // 2)
+    assert [name for _, name in received[::2]] == [name for _, name in received[1::2]]  # end gets what start got
     assert len(records) == sum(depth + 1 for depth in depths)
     stats = handler.statistics()
     assert stats["running"] == 0
-    assert stats["errors"] == (len(heard) if broken else 0)
+    assert stats["errors"] == (len(received) if broken else 0)

@@ -1,6 +1,6 @@
 """Host threads that run freely: each has streams of its own and shares the events of all.
 
-Which version a record made and a wait saw is heard at the hooks, on the thread of the call. With these the calls are
+Which version a record made and a wait saw is received at the hooks, on the thread of the call. With these the calls are
 put into an order in which they can have happened one after the other (if there is none, versions were lost), and the
 oracle says from it what must have run, in which order, and which errors reached whom.
 """
@@ -32,7 +32,7 @@ step = st.tuples(
 programs = st.lists(st.lists(step, min_size=4, max_size=25), min_size=2, max_size=4)
 
 
-class Ear(et.hooks.Observer):  # type: ignore[misc]
+class Collector(et.hooks.Observer):  # type: ignore[misc]
     """The version of the last record or wait of each thread."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Ear(et.hooks.Observer):  # type: ignore[misc]
 
 @dataclass
 class Act:
-    """A call that was made, and what was learnt from it."""
+    """A call and its result."""
 
     verb: str
     stream: int
@@ -64,7 +64,7 @@ class HostThread:
 
     first: int  # the number of its first stream
     events: list[et.Event]
-    ear: Ear
+    collector: Collector
     log: list[Entry | tuple[str, Act]]
     streams: list[et.Stream] = field(default_factory=lambda: [et.Stream(DEVICE) for _ in range(STREAMS)])
     acts: list[Act] = field(default_factory=list)
@@ -80,9 +80,9 @@ class HostThread:
             act.error = Boom() if verb == "fail" else None
             act.future = self.streams[stream].submit(self._body, act)
         elif verb in {"record", "wait"}:
-            self.ear.here.version = 0
+            self.collector.here.version = 0
             getattr(self.events[event], verb)(self.streams[stream])
-            act.version = self.ear.here.version
+            act.version = self.collector.here.version
         elif verb == "cancel":
             queued = [other for other in self.acts if other.future is not None]
             if not queued or not queued[-1].future.cancel():  # type: ignore[union-attr]
@@ -101,7 +101,7 @@ class HostThread:
 
 
 def _in_some_order(threads: list[HostThread], model: Model) -> dict[int, Act]:
-    """Tell the model the calls of all threads in an order that agrees with the versions; work item -> its act."""
+    """Pass the calls of all threads to the model in an order that agrees with the versions; work item -> its act."""
     left = [list(thread.acts) for thread in threads]
     nodes: dict[int, Act] = {}
     numbers: dict[int, int] = {}
@@ -188,13 +188,13 @@ def _check_call(call: Callable[[], object], cause: int | None, nodes: dict[int, 
 @examples(200)
 @given(programs)
 def test_what_free_threads_did_can_be_explained(program: list[list[tuple[str, int, int]]]) -> None:
-    ear = Ear()
+    collector = Collector()
     events = [et.Event(DEVICE) for _ in range(EVENTS)]
     log: list[Any] = []
-    threads = [HostThread(STREAMS * number, events, ear, log) for number in range(len(program))]
+    threads = [HostThread(STREAMS * number, events, collector, log) for number in range(len(program))]
     start = threading.Barrier(len(program))
     try:
-        with et.hooks.observe(ear):
+        with et.hooks.observe(collector):
             calls = [
                 Background(lambda thread=thread, steps=steps: thread.run(steps, start))  # type: ignore[misc]
                 for thread, steps in zip(threads, program, strict=True)

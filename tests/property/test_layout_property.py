@@ -34,7 +34,7 @@ def touched(array: np.ndarray, view: np.ndarray) -> set[int]:
     }
 
 
-def told(array: np.ndarray, accesses) -> set[int]:
+def reported(array: np.ndarray, accesses) -> set[int]:
     out: set[int] = set()
     for address, length, *strided in accesses:
         run, stride, _ = strided or (0, 0, False)
@@ -51,9 +51,9 @@ def test_a_view_covers_the_bytes_that_its_elements_have(pair):
     accesses = covered(view.__array_interface__["data"][0], view.shape, view.strides, view.itemsize)
     exact = not any(len(access) == 5 and access[4] for access in accesses)
     if exact:
-        assert told(array, accesses) == touched(array, view)
+        assert reported(array, accesses) == touched(array, view)
     else:
-        assert told(array, accesses) >= touched(array, view)
+        assert reported(array, accesses) >= touched(array, view)
 
 
 def test_two_dimensions_are_one_strided_access_whatever_their_size():
@@ -64,7 +64,7 @@ def test_two_dimensions_are_one_strided_access_whatever_their_size():
     ]
 
 
-def test_more_pieces_than_it_is_worth_telling_are_one_possible_access():
+def test_more_pieces_than_it_is_worth_reporting_are_one_possible_access():
     array = np.zeros((100, 8, 8), dtype=np.uint8)
     part = array[:, 2:4, 2:4]
     ((address, length, run, stride, possible),) = covered(

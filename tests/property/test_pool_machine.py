@@ -48,7 +48,7 @@ class PoolMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.held) < 6)
     @rule(timing=st.booleans())
     def acquire(self, timing: bool) -> None:
-        """A reused event cannot be told from a new one."""
+        """A reused event does not differ from a new one."""
         event = self.pool.acquire(enable_timing=timing)
         self._fresh(event)
         self.held.append(Held(self.model.acquire(), event))
@@ -159,7 +159,7 @@ class PoolMachine(RuleBasedStateMachine):
     def empty_cache(self) -> None:
         self.pool.empty_cache()
         for number in self.model.free:
-            self.ids.setdefault(number, -1 - number)  # gone for good, with an id that nobody may have learnt
+            self.ids.setdefault(number, -1 - number)  # gone for good, with an id that was possibly never returned
         self.model.empty_cache()
 
     @invariant()

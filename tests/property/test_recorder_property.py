@@ -1,4 +1,4 @@
-"""Whatever is recorded comes back: by our reader, and by one in plain Python that knows the format alone."""
+"""What is recorded is read back: by our reader, and by one in plain Python that uses only the format."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class World:
 
 @settings(max_examples=30)
 @given(st.lists(acts, max_size=40))
-def test_what_was_recorded_comes_back(tmp_path_factory: Any, program: list[Any]) -> None:
+def test_what_was_recorded_returns(tmp_path_factory: Any, program: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("recorded")
     world = World()
     with ExitStack() as stack:
@@ -118,7 +118,7 @@ def test_stacks_and_hooks_are_where_the_format_says(tmp_path: Path) -> None:
     [begun] = file.of(eventide_file.BEGIN)
     files = [file.texts[frame[0]] for frame in file.stacks[begun.b]]
     assert files[0] == __file__
-    told = [file.head["hooks"][thing.a & 255] for thing in file.of(eventide_file.HOOK)]
-    assert sorted(told) == sorted(recorder.trace.operations.column("hook").to_pylist())
+    notified = [file.head["hooks"][thing.a & 255] for thing in file.of(eventide_file.HOOK)]
+    assert sorted(notified) == sorted(recorder.trace.operations.column("hook").to_pylist())
     assert file.tracks[begun.track]["name"] == "MainThread"
     assert len(file.anchors) >= 2

@@ -19,17 +19,17 @@ duration = st.sampled_from([0, 1, 3, 8, 12, 20])  # ns; a call takes some, so en
 step = st.one_of(
     st.tuples(st.sampled_from(["submit"] * 5 + ["copy"] * 2), place, duration),
     st.tuples(st.sampled_from(["record", "record", "gate", "flush"]), place, st.just(0)),
-    st.tuples(st.sampled_from(["wait", "wait", "wait", "ask", "join", "open"]), place, which),
+    st.tuples(st.sampled_from(["wait", "wait", "wait", "query", "join", "open"]), place, which),
 )
 programs = st.lists(step, min_size=5, max_size=50)
 limits = st.one_of(st.none(), st.integers(1, 3))
 
 
 class Pair:
-    """The simulator and the oracle, told the same calls."""
+    """The simulator and the oracle, given the same calls."""
 
     def __init__(self, limit: int | None, copy_limit: int | None, cost: int) -> None:
-        self.sim = Sim(2, limit=limit, copy_limit=copy_limit, host_cost_ns=cost)
+        self.sim = Sim(2, limit=limit, copy_limit=copy_limit, host_cost=cost * 1e-9)
         self.oracle = SimOracle(STREAMS, limit, copy_limit, cost)
         self.streams = [self.sim.open_stream(device, 0) for device in STREAMS]
         self.works: dict[int, FakeWork] = {}
@@ -71,7 +71,7 @@ class Pair:
             self.join(node)
         else:
             self.sim.flush(self.streams[index])  # which the core calls after everything that queues
-            assert (self.sim.poll(self.markers[node]) is MarkerState.DONE) == self.oracle.ask(node)
+            assert (self.sim.poll(self.markers[node]) is MarkerState.DONE) == self.oracle.query(node)
 
     def open(self, gate: int) -> None:
         self.oracle.open(gate)
@@ -115,7 +115,7 @@ registered: dict[str, Sim] = {}
 def device(name: str) -> Sim:
     """Devices are registered for the life of the process, so all examples share these two and their clocks."""
     if name not in registered:
-        registered[name] = Sim(2, host_cost_ns=0, limit=1 if name == ONE else None)
+        registered[name] = Sim(2, host_cost=0, limit=1 if name == ONE else None)
         et.Device.register(registered[name], name=name)
     return registered[name]
 

@@ -1,6 +1,6 @@
 """Random programs over streams, events and work, step by step against the oracle in tests/reference.
 
-Work can stand at a gate that a later step opens, so the interleavings are forced and not slept for. Every step may be
+Work can wait at a gate that a later step opens, so the interleavings are forced and not slept for. Every step may be
 made by the main thread or by another one; calls that block do so on threads of their own while the program goes on.
 """
 

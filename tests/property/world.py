@@ -28,12 +28,12 @@ class Note:
 
     def __init__(self, subject: object) -> None:
         self.subject = subject
-        self.heard: list[tuple[object, str]] = []
+        self.received: list[tuple[object, str]] = []
         self.fired = threading.Event()
         self.inline = False
 
     def __call__(self, subject: object) -> None:
-        self.heard.append((subject, threading.current_thread().name))
+        self.received.append((subject, threading.current_thread().name))
         self.fired.set()
 
     def check(self, *, must: bool, may: bool) -> None:
@@ -41,11 +41,11 @@ class Note:
         if must:
             assert self.fired.wait(LIMIT), f"the callback of {self.subject!r} was never called"
         if not may:
-            assert not self.heard, f"the callback of {self.subject!r} came too early"
-        assert len(self.heard) <= 1, f"the callback of {self.subject!r} was called {len(self.heard)} times"
-        assert all(subject is self.subject for subject, _ in self.heard)
-        if self.heard and not self.inline:
-            assert self.heard[0][1] == "eventide-notifier"
+            assert not self.received, f"the callback of {self.subject!r} came too early"
+        assert len(self.received) <= 1, f"the callback of {self.subject!r} was called {len(self.received)} times"
+        assert all(subject is self.subject for subject, _ in self.received)
+        if self.received and not self.inline:
+            assert self.received[0][1] == "eventide-notifier"
 
 
 class World:
@@ -144,7 +144,7 @@ class World:
         marker, may = self.model.marker_of(event), self.model.may_query(event)
         note = Note(self.events[event])
         self.events[event].notify(note)
-        note.inline = any(name == threading.current_thread().name for _, name in note.heard)
+        note.inline = any(name == threading.current_thread().name for _, name in note.received)
         if may == {True}:
             assert note.inline, "the version is done: the callback runs at once, on the caller's thread"
         self.event_notes.append((marker.node if marker else None, note))
@@ -152,7 +152,7 @@ class World:
     def add_done_callback(self, node: int) -> None:
         note = Note(self.futures[node])
         self.futures[node].add_done_callback(note)
-        note.inline = any(name == threading.current_thread().name for _, name in note.heard)
+        note.inline = any(name == threading.current_thread().name for _, name in note.received)
         self.future_notes.append((node, note))
 
     # --- answers -----------------------------------------------------------------------------------------------

@@ -42,14 +42,14 @@ class ClockOracle:
             if middle > last.clock - last.offset:  # set back
                 self.anchors = [fresh]
             return
-        self.learn(fresh)
+        self.update(fresh)
         if len(self.anchors) > 1 and clock - self.anchors[-2].clock < SPACING:
             if fresh.error <= last.error:
                 self.anchors[-1] = fresh
             return
         self.anchors.append(fresh)
 
-    def learn(self, fresh: Anchor) -> None:
+    def update(self, fresh: Anchor) -> None:
         distance = fresh.clock - self.anchors[-1].clock
         if distance <= 0:
             return

@@ -34,7 +34,7 @@ class Answer:
 
 
 class SimOracle:
-    """Told the calls that a host makes, in order. `clock` is the host's time."""
+    """Receives the calls of a host, in order. `clock` is the host's time."""
 
     def __init__(self, streams: list[int], limit: int | None, copy_limit: int | None, cost: int) -> None:
         self.streams = streams  # the device of each
@@ -60,7 +60,7 @@ class SimOracle:
         self.clock += self.cost
         self.nodes[gate].opened_at = self.clock
 
-    def ask(self, marker: int) -> bool:
+    def query(self, marker: int) -> bool:
         """Whether it is done; that costs a call unless it is."""
         if not self._passed(marker):
             self.clock += self.cost

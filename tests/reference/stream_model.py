@@ -1,6 +1,6 @@
 """What streams and events mean, in plain Python, one call at a time and with no thread.
 
-A Model is told the calls a program made, in the order in which they took effect. It keeps each stream's queue and
+A Model receives the calls of a program, in the order in which they took effect. It keeps each stream's queue and
 answers with bounds, for real work takes time: `settle()` moves everything as far as the closed gates let it go (what
 *must* have happened once things are quiet), and `furthest()` is a copy that went as far as it *may* have gone by now.
 Between the two, both answers are allowed. `before` of a node holds every node that must be over before it starts.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 
 class State(enum.Enum):
-    """Where a work item or a marker stands; all but PENDING are for ever."""
+    """The state of a work item or a marker; all but PENDING are final."""
 
     PENDING = "pending"
     DONE = "done"
@@ -37,7 +37,7 @@ class Work:
     raises: bool
     before: frozenset[int]
     state: State = State.PENDING
-    running: bool = False  # it stands at its closed gate
+    running: bool = False  # it waits at its closed gate
     cause: int | None = None  # the work item whose error made it fail
 
 
@@ -133,7 +133,7 @@ class Model:
         self._enqueue_wait(waiter, self._mark(other))
 
     def cancel(self, work: int) -> None:
-        """The real cancel() said True, so this item will never run and harms nobody."""
+        """The real cancel() returned True, so this item will never run."""
         assert True in self.may_cancel(work), f"work {work} cannot have been cancelled"
         self.works[work].state = State.CANCELLED
 
@@ -193,7 +193,7 @@ class Model:
     def settle(self, *, eager: bool = False) -> None:
         """Everything goes as far as the closed gates allow.
 
-        The design leaves open whether a poisoned stream still stands at a wait in its queue: `eager` says that it
+        The design leaves open whether a poisoned stream still waits in its queue: `eager` means that it
         does not. All else is settled by the design, whatever the timing.
         """
         moved = True

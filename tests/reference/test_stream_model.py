@@ -9,7 +9,7 @@ from tests.reference.pool import Pool, UnknownIdError
 from tests.reference.stream_model import ClosedError, Model, State
 
 
-def test_work_of_one_stream_stands_behind_its_gate() -> None:
+def test_work_of_one_stream_waits_for_its_gate() -> None:
     model = Model()
     stream, gate = model.stream(), model.gate()
     first, second = model.submit(stream, gate=gate), model.submit(stream)

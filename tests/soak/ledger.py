@@ -1,4 +1,4 @@
-"""What was asked for and what became of it: each Future, callback, record and error of one round."""
+"""Requests and their outcomes: each Future, callback, record and error of one round."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.soak.world import STREAMS, World
 
 
 class Thread:
-    """It owns two of the shared streams, and makes streams of its own whose outcome it knows exactly."""
+    """It owns two of the shared streams, and makes streams of its own whose outcome is determined."""
 
     def __init__(self, world: World, number: int, seed: int) -> None:
         self.world, self.ledger, self.random = world, world.ledger, random.Random(seed)

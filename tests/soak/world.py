@@ -14,7 +14,7 @@ from tests.helpers import Boom
 from tests.soak.ledger import LIMIT, Item, Ledger
 
 THREADS = 4
-STREAMS = 2  # that each thread owns: only the owner synchronizes it, so it knows which errors it was shown
+STREAMS = 2  # that each thread owns: only the owner synchronizes it, so the errors it received are determined
 EVENTS = 6
 HOOKS = ("work_submission", "work_completion", "event_record", "event_wait", "stream_synchronization")
 
@@ -148,7 +148,7 @@ class World:
         self.ledger.items.clear()
 
     def _callbacks_are_over(self) -> None:
-        """They run one after the other on one thread: one that is asked for now runs last."""
+        """They run one after the other on one thread: one that is registered now runs last."""
         held, over = threading.Event(), threading.Event()
         self.cpu.submit(held.wait, LIMIT).add_done_callback(lambda future: over.set())
         held.set()

@@ -41,7 +41,7 @@ def other(make_stream: Callable[..., et.Stream]) -> et.Stream:
 
 @pytest.fixture
 def make_gate(make_stream: Callable[..., et.Stream]) -> Iterator[Callable[[], Gate]]:
-    """Asks for `make_stream` to be torn down before it: no stream is drained while a gate is shut."""
+    """Uses `make_stream`, so it is torn down before it: no stream is drained while a gate is shut."""
     gates: list[Gate] = []
 
     def make() -> Gate:

@@ -1,4 +1,4 @@
-"""What can be declared as memory, and what is told when it cannot."""
+"""What can be declared as memory, and what is reported when it cannot."""
 
 import ctypes
 
@@ -7,10 +7,10 @@ import pytest
 
 import eventide as et
 from eventide.runtime.access._access import accesses_of
-from tests.helpers import TIMEOUT, heard
+from tests.helpers import TIMEOUT, hook_calls
 
 
-class Ear(et.hooks.Observer):
+class Collector(et.hooks.Observer):
     def __init__(self) -> None:
         self.records: list[et.hooks.HookRecord] = []
 
@@ -21,10 +21,10 @@ class Ear(et.hooks.Observer):
 
 
 @pytest.fixture
-def ear():
-    ear = Ear()
-    with et.hooks.observe(ear):
-        yield ear
+def collector():
+    collector = Collector()
+    with et.hooks.observe(collector):
+        yield collector
 
 
 def test_lists_tuples_and_dicts_are_looked_into():
@@ -49,7 +49,7 @@ def test_whatever_has_an_array_interface_is_memory():
     assert accesses_of(Text())[0][1] == 60
 
 
-def test_what_looks_like_a_torch_tensor_is_asked_for_its_strides():
+def test_what_looks_like_a_torch_tensor_is_read_by_its_strides():
     array = np.zeros((8, 8), dtype=np.float32)
 
     class Tensor:
@@ -84,50 +84,50 @@ def test_an_empty_view_touches_nothing():
     assert accesses_of(np.zeros((0, 5))) == ()
 
 
-def test_work_that_declares_nothing_is_unknown_and_work_that_declares_none_is_known(stream, ear):
+def test_work_that_declares_nothing_is_unknown_and_work_that_declares_none_is_known(stream, collector):
     for work in (int, et.work(int), et.work(int, reads=()), et.work(int, writes=[])):
         stream.submit(work).result(TIMEOUT)
-    assert [record.accesses_known for record in ear.records] == [False, False, True, True]
+    assert [record.accesses_known for record in collector.records] == [False, False, True, True]
 
 
-def test_a_copy_is_known_by_itself(stream, ear):
+def test_a_copy_is_known_by_itself(stream, collector):
     source, target = et.empty(16), np.zeros(16, dtype=np.uint8)
     stream.copy(target, source).result(TIMEOUT)
-    (record,) = ear.records
+    (record,) = collector.records
     assert record.accesses_known
     assert (record.reads, record.writes) == (((source.ptr, 16),), ((target.ctypes.data, 16),))
 
 
-def test_a_native_call_may_say_what_it_touches(stream, ear):
+def test_a_native_call_may_say_what_it_touches(stream, collector):
     array = np.zeros(4, dtype=np.int64)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
     stream.submit_native(call, reads=array[:2], writes=[array[2:]]).result(TIMEOUT)
     stream.submit_native(call).result(TIMEOUT)
-    first, second = ear.records
+    first, second = collector.records
     assert (first.reads, first.writes) == (((array.ctypes.data, 16),), ((array.ctypes.data + 16, 16),))
     assert (first.accesses_known, second.accesses_known) == (True, False)
     with pytest.raises(et.UsageTypeError, match="are objects; got the name 'x'"):
         stream.submit_native(call, reads="x")
 
 
-def test_a_declaration_that_says_nothing_is_logged_once_and_leaves_the_work_unknown(stream, ear, caplog):
+def test_a_declaration_that_says_nothing_is_logged_once_and_leaves_the_work_unknown(stream, collector, caplog):
     @et.work(reads="x", name="uses_a_set_of_things")
     def use(x):
         return None
 
     for _ in range(3):
         stream.submit(use, object()).result(TIMEOUT)
-    assert [record.accesses_known for record in ear.records] == [False] * 3
+    assert [record.accesses_known for record in collector.records] == [False] * 3
     (message,) = [r.getMessage() for r in caplog.records]
     assert "uses_a_set_of_things" in message
     assert "reads and writes take Buffers, arrays and tensors, and lists of them, not object" in message
 
 
-def test_nothing_is_looked_up_when_nobody_listens(stream):
+def test_nothing_is_looked_up_without_listeners(stream):
     class Curious:
         @property
         def __array_interface__(self):
-            raise AssertionError("somebody looked")
+            raise AssertionError("it was inspected")
 
     @et.work(reads="x")
     def use(x):
@@ -137,44 +137,46 @@ def test_nothing_is_looked_up_when_nobody_listens(stream):
     et.host_access(reads=Curious())
 
 
-def test_the_host_says_what_it_touches_itself(ear):
+def test_the_host_says_what_it_touches_itself(collector):
     a, b = np.zeros(4), et.empty(8)
     et.host_access(reads=[a[:2]], writes=b)
-    (record,) = ear.records
+    (record,) = collector.records
     assert (record.hook, record.accesses_known) == ("host_access", True)
     assert (record.reads, record.writes) == (((a.ctypes.data, 16),), ((b.ptr, 8),))
 
 
-def test_memory_of_the_host_that_cannot_be_told_is_logged_once_and_the_program_goes_on(ear, caplog):
+def test_memory_of_the_host_that_cannot_be_determined_is_logged_once_and_the_program_goes_on(collector, caplog):
     for _ in range(2):
         et.host_access(reads=3.5)
-    assert ear.records == []
+    assert collector.records == []
     assert len(caplog.records) == 1
     assert "not float" in caplog.text
 
 
-def test_bytes_of_a_buffer_are_read_and_written_by_the_host(ear):
+def test_bytes_of_a_buffer_are_read_and_written_by_the_host(collector):
     buffer = et.empty(8)
     buffer[:] = b"eventide"
     buffer[0] = ord("E")
     assert bytes(buffer) == b"Eventide"
     assert (buffer[-1], buffer[2:4]) == (ord("e"), b"en")
-    seen = [(len(r.reads), (r.reads or r.writes)[0][0] - buffer.ptr, (r.reads or r.writes)[0][1]) for r in ear.records]
+    seen = [
+        (len(r.reads), (r.reads or r.writes)[0][0] - buffer.ptr, (r.reads or r.writes)[0][1]) for r in collector.records
+    ]
     assert seen == [(0, 0, 8), (0, 0, 1), (1, 0, 8), (1, 7, 1), (1, 2, 2)]
     with pytest.raises(IndexError, match="byte 8 is outside of a Buffer of 8 bytes"):
         buffer[8]
 
 
-def test_inside_of_work_a_buffer_is_touched_by_the_work(stream, ear):
+def test_inside_of_work_a_buffer_is_touched_by_the_work(stream, collector):
     buffer = et.empty(8)
     buffer[:] = bytes(8)
     assert stream.submit(et.work(bytes, reads=[buffer]), buffer).result(TIMEOUT) == bytes(8)
-    assert [record.hook for record in ear.records] == ["host_access", "work_submission"]
+    assert [record.hook for record in collector.records] == ["host_access", "work_submission"]
 
 
-def test_memory_lent_to_a_stream_is_heard(stream):
+def test_memory_lent_to_a_stream_is_reported(stream):
     buffer = et.empty(8)
-    with heard("memory_use") as used:
+    with hook_calls("memory_use") as used:
         buffer.record_stream(stream)
         buffer.record_stream(stream)
     assert used == [(buffer.ptr, stream.stream_id)] * 2

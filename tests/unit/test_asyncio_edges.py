@@ -1,4 +1,4 @@
-"""Cancelled awaits lose nothing, and `with s:` held across an await that interleaves is told."""
+"""Cancelled awaits lose nothing, and `with s:` held across an await that interleaves is an error."""
 
 import asyncio
 import gc
@@ -56,9 +56,9 @@ def test_a_loop_that_is_closed_before_the_event_is_done_breaks_nothing(stream, g
     with caplog.at_level(logging.WARNING):
         gate.open()
         stream.synchronize(timeout=TIMEOUT)
-        told = run_loop(stream.submit(int, "5"))  # behind it on the notifier
+        notified = run_loop(stream.submit(int, "5"))  # behind it on the notifier
         gc.collect()
-    assert told == 5
+    assert notified == 5
     assert caplog.records == []
 
 

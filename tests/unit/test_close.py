@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, blocked_in, eventually, heard
+from tests.helpers import TIMEOUT, Boom, blocked_in, boom, eventually, hook_calls
 
 
 def test_close_drains(make_stream, gate):
@@ -35,6 +35,32 @@ def test_closing_closes_and_with_does_not():
     assert future.result(0) == 4
 
 
+def test_a_stream_of_open_is_current_in_its_block_and_closed_after_it():
+    before = et.current_stream()
+    with et.Stream.open("cpu", name="block") as stream:
+        assert et.current_stream() == stream
+        future = stream.submit(int, "4")
+    assert stream.closed
+    assert stream.name == "block"
+    assert future.result(0) == 4
+    assert et.current_stream() == before
+
+
+def test_the_end_of_an_open_block_raises_the_error_of_its_work():
+    with pytest.raises(Boom), et.Stream.open("cpu") as stream:
+        stream.submit(boom)
+    assert stream.closed
+
+
+def test_an_error_of_an_open_block_propagates_and_notes_the_error_of_its_work():
+    with pytest.raises(KeyError) as raised, et.Stream.open("cpu") as stream:
+        stream.submit(boom)
+        raise KeyError
+    assert stream.closed
+    (note,) = raised.value.__notes__
+    assert "raised Boom: boom" in note
+
+
 def test_closing_twice_and_from_two_threads_is_fine(make_stream, gate):
     stream = make_stream()
     gate.hold(stream)
@@ -59,17 +85,6 @@ def test_a_close_that_timed_out_keeps_the_error_for_the_next_one(make_stream):
             stream.close(timeout=TIMEOUT)
 
 
-def test_a_close_that_timed_out_can_be_repeated(make_stream, gate):
-    stream = make_stream()
-    future = gate.hold(stream, 5)
-    with pytest.raises(TimeoutError):
-        stream.close(timeout=0)
-    gate.open()
-    stream.close(timeout=TIMEOUT)
-    assert stream.closed
-    assert future.result(0) == 5
-
-
 VERBS = {
     "submit": lambda stream, other: stream.submit(int),
     "copy": lambda stream, other: stream.copy(bytearray(1), b"x"),
@@ -83,39 +98,17 @@ VERBS = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_of_a_closed_stream_is_a_stream_error(make_stream, other, verb):
-    stream = make_stream()
-    stream.close(timeout=TIMEOUT)
-    with pytest.raises(et.StreamError, match="closed"):
-        VERBS[verb](stream, other)
-    assert stream.stream_id > 0
-
-
-def test_an_event_of_a_closed_stream_still_answers(make_stream, other):
-    stream = make_stream()
-    start, end = (et.Event("cpu", enable_timing=True) for _ in range(2))
-    start.record(stream)
-    end.record(stream)
-    stream.close(timeout=TIMEOUT)
-    assert end.query() is True
-    end.synchronize(timeout=0)
-    assert start.elapsed_time(end) >= 0
-    other.wait_event(end)
-    assert other.submit(int, "1").result(TIMEOUT) == 1
-
-
 def test_deletion_fires_once_for_a_recorded_event_and_never_for_another(stream):
     event, never = stream.record_event(), et.Event("cpu")
     number = event.event_id
-    with heard("event_deletion") as deleted:
+    with hook_calls("event_deletion") as deleted:
         del event, never
         gc.collect()
     assert deleted == [(number,)]
 
 
 def test_stream_deletion_fires_once_for_a_closed_stream(make_stream):
-    with heard("stream_deletion") as deleted:
+    with hook_calls("stream_deletion") as deleted:
         stream = et.Stream("cpu")
         number = stream.stream_id
         stream.close(timeout=TIMEOUT)
@@ -126,7 +119,7 @@ def test_stream_deletion_fires_once_for_a_closed_stream(make_stream):
 
 
 def test_stream_deletion_fires_once_for_a_dropped_stream():
-    with heard("stream_deletion") as deleted:
+    with hook_calls("stream_deletion") as deleted:
         stream = et.Stream("cpu")
         number = stream.stream_id
         stream.submit(int).result(TIMEOUT)

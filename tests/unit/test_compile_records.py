@@ -1,4 +1,4 @@
-"""Those who hear each compile, and the records they get."""
+"""Those who receive each compile, and the records they get."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def handler() -> CompilationCallbackHandler:
 
 
 @pytest.fixture
-def heard(handler) -> list:
-    """What start and end callbacks of `handler` hear, as (what, compile id)."""
+def received(handler) -> list:
+    """What start and end callbacks of `handler` receive, as (what, compile id)."""
     found: list = []
     handler.register_start_callback(lambda args: found.append(("start", args.compile_id)))
     handler.register_end_callback(lambda args: found.append(("end", args.compile_id)))
@@ -29,7 +29,7 @@ def boom(args) -> None:
     raise RuntimeError("boom")
 
 
-def test_the_block_s_own_error_passes_through_and_is_in_the_record(handler, heard) -> None:
+def test_the_block_s_own_error_passes_through_and_is_in_the_record(handler, received) -> None:
     records: list[CompileRecord] = []
     with (
         handler.on_each_compile(records.append),
@@ -37,11 +37,11 @@ def test_the_block_s_own_error_passes_through_and_is_in_the_record(handler, hear
         handler.install_callbacks(OTHER, "x"),
     ):
         raise KeyError("missing")
-    assert heard == [("start", "x"), ("end", "x")]
+    assert received == [("start", "x"), ("end", "x")]
     assert (records[0].ok, records[0].error) == (False, "KeyError: 'missing'")
 
 
-def test_each_compile_is_heard_with_thread_depth_and_time(handler) -> None:
+def test_each_compile_is_reported_with_thread_depth_and_time(handler) -> None:
     records: list[CompileRecord] = []
     with (
         handler.on_each_compile(records.append) as subscription,
@@ -50,7 +50,7 @@ def test_each_compile_is_heard_with_thread_depth_and_time(handler) -> None:
     ):
         pass
     assert subscription.closed
-    with handler.install_callbacks(OTHER, "unheard"):
+    with handler.install_callbacks(OTHER, "before"):
         pass
     inner, outer = records
     assert (inner.id, inner.depth, inner.trigger, inner.name, inner.cache_hit, inner.recompile) == (
@@ -63,26 +63,26 @@ def test_each_compile_is_heard_with_thread_depth_and_time(handler) -> None:
     )
     assert (outer.id, outer.depth, outer.name, outer.recompile) == ("outer", 0, "f", False)
     assert inner.thread == outer.thread == threading.get_native_id()
-    assert outer.start <= inner.start <= inner.end <= outer.end
+    assert outer.start_ns <= inner.start_ns <= inner.end_ns <= outer.end_ns
 
 
-def test_one_who_hears_each_compile_and_compiles_does_not_hear_itself(handler) -> None:
-    heard: list = []
+def test_a_callback_of_each_compile_and_compiles_does_not_receive_itself(handler) -> None:
+    received: list = []
 
-    def hear(record: CompileRecord) -> None:
-        heard.append(("first", record.id))
+    def receive(record: CompileRecord) -> None:
+        received.append(("first", record.id))
         with handler.install_callbacks(OTHER, "of the listener"):
             pass
 
-    def hear_too(record: CompileRecord) -> None:
-        heard.append(("second", record.id))
+    def receive_too(record: CompileRecord) -> None:
+        received.append(("second", record.id))
 
-    with handler.on_each_compile(hear), handler.on_each_compile(hear_too), handler.install_callbacks(OTHER, "x"):
+    with handler.on_each_compile(receive), handler.on_each_compile(receive_too), handler.install_callbacks(OTHER, "x"):
         pass
-    assert heard == [("first", "x"), ("second", "of the listener"), ("second", "x")]
+    assert received == [("first", "x"), ("second", "of the listener"), ("second", "x")]
 
 
-def test_one_who_hears_each_compile_and_raises_disturbs_nobody(handler, caplog) -> None:
+def test_a_callback_of_each_compile_and_raises_has_no_effect_on_others(handler, caplog) -> None:
     records: list[CompileRecord] = []
     subscriptions = handler.on_each_compile(boom), handler.on_each_compile(records.append)
     with subscriptions[0], subscriptions[1], handler.install_callbacks(OTHER, "x"):
@@ -92,32 +92,32 @@ def test_one_who_hears_each_compile_and_raises_disturbs_nobody(handler, caplog) 
     assert "a compile callback raised" in caplog.text
 
 
-def test_a_compile_of_which_only_the_end_is_told_is_heard_whole(handler, heard) -> None:
+def test_a_compile_of_which_only_the_end_is_reported_is_reported_whole(handler, received) -> None:
     records: list[CompileRecord] = []
     with handler.on_each_compile(records.append):
         handler.report(
             CallbackTrigger.TRITON,
             "key",
             name="kernel",
-            end=1_000,
-            duration=400,
+            end_ns=1_000,
+            duration_ns=400,
             cache_hit=False,
-            stages=(("ttir", 100),),
+            stages_ns=(("ttir", 100),),
         )
-    assert heard == [("start", "key"), ("end", "key")]
+    assert received == [("start", "key"), ("end", "key")]
     (record,) = records
-    assert (record.name, record.start, record.end, record.cache_hit) == ("kernel", 600, 1_000, False)
-    assert record.stages == (("ttir", 100),)
+    assert (record.name, record.start_ns, record.end_ns, record.cache_hit) == ("kernel", 600, 1_000, False)
+    assert record.stages_ns == (("ttir", 100),)
     with pytest.raises(ValueError, match="a compile cannot take -1 ns"):
-        handler.report(OTHER, "x", duration=-1)
+        handler.report(OTHER, "x", duration_ns=-1)
 
 
-def test_details_that_come_after_the_end_are_in_the_record(handler, heard) -> None:
+def test_details_that_come_after_the_end_are_in_the_record(handler, received) -> None:
     records: list[CompileRecord] = []
     with handler.on_each_compile(records.append):
         compile_ = handler.begin(OTHER, "x")
         compile_.stop()
-        assert heard[-1] == ("end", "x")
+        assert received[-1] == ("end", "x")
         assert records == []
         compile_.publish(name="f", reason="shapes changed", recompile=True)
         compile_.publish(name="again")

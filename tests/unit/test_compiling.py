@@ -1,4 +1,4 @@
-"""Compile callbacks: what they hear, and what they cannot break."""
+"""Compile callbacks: what they receive, and what they cannot break."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def handler() -> CompilationCallbackHandler:
 
 
 @pytest.fixture
-def heard(handler) -> list:
-    """What start and end callbacks of `handler` hear, as (what, compile id)."""
+def received(handler) -> list:
+    """What start and end callbacks of `handler` receive, as (what, compile id)."""
     found: list = []
     handler.register_start_callback(lambda args: found.append(("start", args.compile_id)))
     handler.register_end_callback(lambda args: found.append(("end", args.compile_id)))
@@ -46,48 +46,48 @@ def test_the_names_and_numbers_of_torch_are_kept() -> None:
     assert et.compiling.CallbackArgs is CallbackArgs
 
 
-def test_start_and_end_are_for_the_outermost_compile(handler, heard) -> None:
+def test_start_and_end_are_for_the_outermost_compile(handler, received) -> None:
     with handler.install_callbacks(OTHER, "outer"), handler.install_callbacks(OTHER, "inner"):
-        assert heard == [("start", "outer")]
-    assert heard == [("start", "outer"), ("end", "outer")]
+        assert received == [("start", "outer")]
+    assert received == [("start", "outer"), ("end", "outer")]
 
 
 def test_end_gets_the_arguments_that_start_got(handler) -> None:
-    heard: list = []
-    handler.register_start_callback(heard.append)
-    handler.register_end_callback(heard.append)
+    received: list = []
+    handler.register_start_callback(received.append)
+    handler.register_end_callback(received.append)
     first = handler.begin(CallbackTrigger.DYNAMO, "first")
     second = handler.begin(CallbackTrigger.LAZY_BACKWARD, "second")
     first.end()
     second.end()  # leaves last
-    assert heard == [CallbackArgs(CallbackTrigger.DYNAMO, "first")] * 2
-    assert heard[0] is heard[1]
+    assert received == [CallbackArgs(CallbackTrigger.DYNAMO, "first")] * 2
+    assert received[0] is received[1]
 
 
-def test_an_end_callback_that_raises_leaves_nothing_behind(handler, heard, caplog) -> None:
+def test_an_end_callback_that_raises_leaves_nothing_behind(handler, received, caplog) -> None:
     handler.end_callbacks.insert(0, boom)
     for _ in range(2):
         with handler.install_callbacks(OTHER, "x"):
             pass
-    assert heard == [("start", "x"), ("end", "x")] * 2
+    assert received == [("start", "x"), ("end", "x")] * 2
     assert handler.statistics() == {"running": 0, "compiles": 2, "callbacks": 3, "errors": 2}
     assert "a compile end callback raised, the program goes on" in caplog.text
     handler.clear()
     assert handler.statistics()["callbacks"] == 0
 
 
-def test_a_start_callback_that_raises_does_not_skip_the_compile(handler, heard, caplog) -> None:
+def test_a_start_callback_that_raises_does_not_skip_the_compile(handler, received, caplog) -> None:
     handler.start_callbacks.insert(0, boom)
     compiled = False
     with handler.install_callbacks(OTHER, "x"):
         compiled = True
     assert compiled
-    assert heard == [("start", "x"), ("end", "x")]
+    assert received == [("start", "x"), ("end", "x")]
     assert handler.statistics()["errors"] == 1
 
 
 @pytest.mark.parametrize("what", ["start", "end"])
-def test_a_callback_that_compiles_is_fine(handler, heard, what) -> None:
+def test_a_callback_that_compiles_is_fine(handler, received, what) -> None:
     records: list[CompileRecord] = []
 
     def compile_something(args) -> None:
@@ -97,12 +97,12 @@ def test_a_callback_that_compiles_is_fine(handler, heard, what) -> None:
     getattr(handler, f"register_{what}_callback")(compile_something)
     with handler.on_each_compile(records.append), handler.install_callbacks(OTHER, "x"):
         pass
-    assert heard == [("start", "x"), ("end", "x")]
+    assert received == [("start", "x"), ("end", "x")]
     assert [record.id for record in records] == ["of the callback", "x"]
     assert handler.statistics()["running"] == 0
 
 
-def test_a_callback_that_waits_for_a_compile_in_another_thread_is_fine(handler, heard) -> None:
+def test_a_callback_that_waits_for_a_compile_in_another_thread_is_fine(handler, received) -> None:
     def elsewhere() -> None:
         with handler.install_callbacks(OTHER, "elsewhere"):
             pass
@@ -118,48 +118,48 @@ def test_a_callback_that_waits_for_a_compile_in_another_thread_is_fine(handler, 
         handler.register_end_callback(wait_for_it)
         with handler.install_callbacks(OTHER, "x"):
             pass
-    assert heard == [("start", "x"), ("end", "x"), ("start", "elsewhere"), ("end", "elsewhere")]
+    assert received == [("start", "x"), ("end", "x"), ("start", "elsewhere"), ("end", "elsewhere")]
 
 
-def test_a_callback_may_remove_itself(handler, heard) -> None:
+def test_a_callback_may_remove_itself(handler, received) -> None:
     def once(args) -> None:
-        heard.append("once")
+        received.append("once")
         handler.remove_start_callback(once)
 
     handler.start_callbacks.insert(0, once)
     for _ in range(2):
         with handler.install_callbacks(OTHER, "x"):
             pass
-    assert heard == ["once", ("start", "x"), ("end", "x"), ("start", "x"), ("end", "x")]
+    assert received == ["once", ("start", "x"), ("end", "x"), ("start", "x"), ("end", "x")]
 
 
 def test_callbacks_without_arguments_work_as_documented(handler) -> None:
-    heard = []
+    received = []
 
     @handler.register_start_callback
     def my_start_callback():
-        heard.append("Starting compilation")
+        received.append("Starting compilation")
 
     @handler.register_end_callback
     def my_end_callback():
-        heard.append("Compilation complete")
+        received.append("Compilation complete")
 
     with handler.install_callbacks(OTHER, "x"):
         pass
-    assert heard == ["Starting compilation", "Compilation complete"]
+    assert received == ["Starting compilation", "Compilation complete"]
 
 
-def test_clear_while_something_compiles_is_allowed(handler, heard) -> None:
+def test_clear_while_something_compiles_is_allowed(handler, received) -> None:
     with handler.install_callbacks(OTHER, "x"):
         handler.clear()
-    assert heard == [("start", "x")]
-    handler.register_start_callback(lambda args: heard.append("again"))
+    assert received == [("start", "x")]
+    handler.register_start_callback(lambda args: received.append("again"))
     with handler.install_callbacks(OTHER, "y"):
         pass
-    assert heard == [("start", "x"), "again"]
+    assert received == [("start", "x"), "again"]
 
 
-def test_ctrl_c_in_a_callback_gets_out_and_the_count_comes_back(handler, heard) -> None:
+def test_ctrl_c_in_a_callback_gets_out_and_the_count_returns(handler, received) -> None:
     def interrupted(args) -> None:
         raise KeyboardInterrupt
 
@@ -167,10 +167,10 @@ def test_ctrl_c_in_a_callback_gets_out_and_the_count_comes_back(handler, heard) 
     with pytest.raises(KeyboardInterrupt), handler.install_callbacks(OTHER, "x"):
         pytest.fail("the compile must not run")
     handler.remove_start_callback(interrupted)
-    assert heard == [("start", "x"), ("end", "x")]
+    assert received == [("start", "x"), ("end", "x")]
     with handler.install_callbacks(OTHER, "y"):
         pass
-    assert heard[2:] == [("start", "y"), ("end", "y")]
+    assert received[2:] == [("start", "y"), ("end", "y")]
 
 
 def test_what_cannot_be_a_callback_is_refused(handler) -> None:
@@ -188,9 +188,9 @@ def test_what_cannot_be_a_callback_is_refused(handler) -> None:
 
 def test_the_module_s_functions_use_the_module_s_handler() -> None:
     compiling = et.compiling
-    heard: list = []
+    received: list = []
     records: list[CompileRecord] = []
-    start, end = (lambda: heard.append("start")), (lambda: heard.append("end"))
+    start, end = (lambda: received.append("start")), (lambda: received.append("end"))
     assert compiling.on_compile_start(start) is start
     assert compiling.on_compile_end(end) is end
     try:
@@ -199,7 +199,7 @@ def test_the_module_s_functions_use_the_module_s_handler() -> None:
     finally:
         compiling.callback_handler.remove_start_callback(start)
         compiling.callback_handler.remove_end_callback(end)
-    assert heard == ["start", "end"]
+    assert received == ["start", "end"]
     assert len(records) == 1
 
 

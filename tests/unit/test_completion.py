@@ -3,17 +3,17 @@
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, boom, eventually, heard
+from tests.helpers import TIMEOUT, Boom, boom, eventually, hook_calls
 
 
 class Completions(et.hooks.Observer):
-    """Keeps what it hears by work id."""
+    """Keeps what it receives by work id."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[int, str]] = []
+        self.received: list[tuple[int, str]] = []
 
     def work_completion(self, record: et.hooks.HookRecord) -> None:
-        self.heard.append((record.work, record.outcome))
+        self.received.append((record.work, record.outcome))
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def test_work_that_ran_is_ok_and_work_that_raised_failed(stream, completions):
     good, bad = stream.submit(int), stream.submit(boom)
     with pytest.raises(Boom):
         stream.synchronize(timeout=TIMEOUT)
-    eventually(lambda: len(completions.heard) == 2, "two completions")
-    assert completions.heard == [(good.work_id, "ok"), (bad.work_id, "failed")]
+    eventually(lambda: len(completions.received) == 2, "two completions")
+    assert completions.received == [(good.work_id, "ok"), (bad.work_id, "failed")]
 
 
 def test_work_behind_a_failure_is_skipped(stream, gate, completions):
@@ -36,9 +36,11 @@ def test_work_behind_a_failure_is_skipped(stream, gate, completions):
     gate.open()
     with pytest.raises(Boom):
         stream.synchronize(timeout=TIMEOUT)
-    eventually(lambda: len(completions.heard) == 3, "three completions")
+    eventually(lambda: len(completions.received) == 3, "three completions")
     outcomes = ["failed", "skipped", "skipped"]
-    assert completions.heard == [(future.work_id, outcome) for future, outcome in zip(futures, outcomes, strict=True)]
+    assert completions.received == [
+        (future.work_id, outcome) for future, outcome in zip(futures, outcomes, strict=True)
+    ]
 
 
 def test_work_of_a_stream_that_waited_for_a_failed_marker_is_skipped(stream, other, gate, completions):
@@ -47,26 +49,26 @@ def test_work_of_a_stream_that_waited_for_a_failed_marker_is_skipped(stream, oth
     skipped = other.submit(int)
     gate.open()
     assert isinstance(skipped.exception(TIMEOUT), et.StreamError)
-    eventually(lambda: len(completions.heard) == 2, "two completions")
-    assert completions.heard == [(failed.work_id, "failed"), (skipped.work_id, "skipped")]
+    eventually(lambda: len(completions.received) == 2, "two completions")
+    assert completions.received == [(failed.work_id, "failed"), (skipped.work_id, "skipped")]
 
 
-def test_cancelled_work_is_heard_once_as_cancelled(stream, gate, completions):
+def test_cancelled_work_is_reported_once_as_cancelled(stream, gate, completions):
     held = gate.hold(stream)
-    doomed = stream.submit(int)
-    assert doomed.cancel()
-    assert doomed.cancel()
+    cancelled = stream.submit(int)
+    assert cancelled.cancel()
+    assert cancelled.cancel()
     gate.open()
     last = stream.submit(int)
     last.result(TIMEOUT)
-    eventually(lambda: len(completions.heard) == 3, "three completions")
-    assert sorted(completions.heard) == sorted(
-        [(held.work_id, "ok"), (doomed.work_id, "cancelled"), (last.work_id, "ok")]
+    eventually(lambda: len(completions.received) == 3, "three completions")
+    assert sorted(completions.received) == sorted(
+        [(held.work_id, "ok"), (cancelled.work_id, "cancelled"), (last.work_id, "ok")]
     )
 
 
-def test_a_callback_hears_skipped_and_cancelled_work_too(stream, gate):
-    with heard("work_completion") as calls:
+def test_a_callback_receives_skipped_and_cancelled_work_too(stream, gate):
+    with hook_calls("work_completion") as calls:
         futures = [gate.hold(stream, Boom()), stream.submit(int), stream.submit(int)]
         assert futures[1].cancel()
         gate.open()
@@ -79,7 +81,7 @@ def test_a_callback_hears_skipped_and_cancelled_work_too(stream, gate):
 
 def test_every_submission_has_one_completion(make_stream):
     streams = [make_stream() for _ in range(3)]
-    with heard("work_submission") as submitted, heard("work_completion") as completed:
+    with hook_calls("work_submission") as submitted, hook_calls("work_completion") as completed:
         for number in range(60):
             streams[number % 3].submit(boom if number == 30 else int)
         for stream in streams:

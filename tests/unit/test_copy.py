@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away
+from tests.helpers import TIMEOUT, assert_is_freed
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_part_of_an_array_can_be_copied(stream):
     assert array.tobytes() == b"\0\0xyz\0\0\0"
 
 
-def test_sizes_that_differ_are_a_value_error_that_tells_both(stream, buffer):
+def test_sizes_that_differ_are_a_value_error_that_names_both(stream, buffer):
     with pytest.raises(et.UsageValueError, match=r"16.*3|3.*16"):
         stream.copy(buffer, b"abc")
     with pytest.raises(et.UsageValueError):
@@ -100,7 +100,7 @@ def test_both_ends_live_until_the_copy_is_over(stream, gate):
     gate.open()
     stream.synchronize(timeout=TIMEOUT)
     assert view.tolist() == [7] * 16
-    assert_goes_away(references[1], "the source")
+    assert_is_freed(references[1], "the source")
 
 
 def test_a_buffer_that_is_dropped_while_it_is_copied_is_kept_for_the_copy(stream, gate):
@@ -114,15 +114,6 @@ def test_a_buffer_that_is_dropped_while_it_is_copied_is_kept_for_the_copy(stream
     gate.open()
     future.result(TIMEOUT)
     assert target == b"m" * 16
-
-
-def test_a_copy_behind_a_failure_is_not_made(stream, gate):
-    target = bytearray(3)
-    gate.hold(stream, Boom())
-    future = stream.copy(target, b"new")
-    gate.open()
-    assert isinstance(future.exception(TIMEOUT), et.StreamError)
-    assert target == bytearray(3)
 
 
 def test_a_copy_can_be_cancelled(stream, gate):
@@ -140,7 +131,7 @@ def test_a_copy_of_nothing_is_fine(stream):
 
 
 @pytest.mark.parametrize("over", ["result", "synchronize", "event"])
-def test_both_ends_are_free_when_the_host_knows_that_the_copy_is_over(stream, over):
+def test_both_ends_are_free_when_the_host_observed_that_the_copy_is_over(stream, over):
     for _ in range(500):  # the host looks at many moments: before, while and after the worker lets go of them
         buffer, back = et.empty(64, device="cpu"), bytearray(64)
         stream.copy(buffer, bytes(64))

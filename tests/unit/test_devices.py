@@ -68,12 +68,6 @@ def test_an_unknown_device_is_a_value_error(name):
         et.Stream(name)
 
 
-@pytest.mark.parametrize("index", [99, -1])
-def test_an_index_that_does_not_exist_is_a_value_error(index):
-    with pytest.raises(et.UsageValueError):
-        et.Stream(et.Device("cpu", index))
-
-
 def test_everything_that_takes_a_device_takes_a_name_and_a_device(make_stream):
     for device in ("cpu", "cpu:0", et.Device("cpu"), None):
         assert make_stream(device).device == et.Device("cpu", 0)

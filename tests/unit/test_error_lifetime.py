@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away, boom, eventually
+from tests.helpers import TIMEOUT, Boom, assert_is_freed, boom, eventually
 
 CALLS = 200
 
@@ -168,7 +168,7 @@ def test_an_error_that_was_let_go_is_raised_again_with_the_lines_of_the_work(str
             future.result(TIMEOUT)
 
     call()
-    eventually(lambda: not frames, "the frame that caught the error goes away")
+    eventually(lambda: not frames, "the frame that caught the error is freed")
     error = show()
     names = []
     trace = error.__traceback__
@@ -200,7 +200,7 @@ def test_a_stream_that_its_failed_work_refers_to_is_collected(caplog):
     eventually(stream.query, "the work fails")
     reference = weakref.ref(stream)
     del stream
-    assert_goes_away(reference, "the stream")
+    assert_is_freed(reference, "the stream")
     eventually(lambda: caplog.records, "the error is logged")
     assert [str(record.exc_info[1]) for record in caplog.records] == ["refers to its stream"]
 

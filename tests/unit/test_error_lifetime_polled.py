@@ -1,9 +1,9 @@
-"""What a handled error keeps alive on devices whose markers the core asks about."""
+"""What a handled error keeps alive on devices whose markers the core polls."""
 
 import weakref
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away
+from tests.helpers import TIMEOUT, Boom, assert_is_freed
 
 
 def handle_an_error():
@@ -24,4 +24,4 @@ def handle_an_error():
 
 def test_a_handled_error_keeps_neither_its_stream_nor_its_future():
     for reference in [handle_an_error() for _ in range(10)]:
-        assert_goes_away(reference, "the stream of a handled error")
+        assert_is_freed(reference, "the stream of a handled error")

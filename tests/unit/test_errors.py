@@ -31,7 +31,7 @@ def test_every_other_error_is_an_eventide_error(name):
     assert issubclass(getattr(et.errors, name), et.EventideError)
 
 
-def test_a_trace_format_error_knows_path_and_offset():
+def test_a_trace_format_error_has_path_and_offset():
     error = et.errors.TraceFormatError("the chunk is torn", path="trace.eventide", offset=4096)
     assert (error.path, error.offset) == ("trace.eventide", 4096)
     for part in ("the chunk is torn", "trace.eventide", "4096"):
@@ -43,7 +43,7 @@ def test_a_sanitizer_error_carries_its_findings():
     assert list(error.findings) == ["race", "leak"]
 
 
-def test_an_internal_error_asks_to_be_reported():
+def test_an_internal_error_requests_a_report():
     assert "report" in str(et.errors.InternalError("the ring is torn"))
 
 

@@ -74,7 +74,7 @@ def test_work_abandoned_in_python_code_does_not_abort_the_process():
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_an_error_that_nobody_saw_does_not_change_the_exit_code():
+def test_an_error_that_was_not_raised_does_not_change_the_exit_code():
     ended = run(
         """
         s = et.Stream("cpu")

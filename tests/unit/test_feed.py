@@ -1,4 +1,4 @@
-"""The feed: streams, events, work and memory of a framework that is not ours, told to our hooks."""
+"""The feed: streams, events, work and memory of another framework, reported to our hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eventide.errors import EventideError
 from eventide.hooks import Observer, feed, observe
 
 
-class Heard(Observer):
+class Collector(Observer):
     def __init__(self) -> None:
         self.all: list[tuple[object, ...]] = []
 
@@ -41,19 +41,19 @@ def programs(wait: bool) -> tuple[feed.ForeignStream, feed.ForeignStream]:
     return one, two
 
 
-def test_observers_hear_what_is_fed():
-    heard = Heard()
-    with observe(heard):
+def test_observers_receive_what_is_fed():
+    received = Collector()
+    with observe(received):
         stream = feed.ForeignStream("other:7", "mine")
         work = stream.submit("job")
         stream.complete(work, 10, 30)
         stream.complete(stream.submit("bad"), 40, 50, ok=False)
         address = feed.new_memory(5000)
         feed.allocated("other:7", address, 5000)
-    assert heard.all[0] == ("stream", "other:7", stream.id)
-    assert heard.all[1:3] == [("work", stream.id, work, "job"), ("over", work, 10, 30, "ok")]
-    assert heard.all[4][-1] == "failed"
-    assert heard.all[5] == ("memory", "other:7", address, 5000)
+    assert received.all[0] == ("stream", "other:7", stream.id)
+    assert received.all[1:3] == [("work", stream.id, work, "job"), ("over", work, 10, 30, "ok")]
+    assert received.all[4][-1] == "failed"
+    assert received.all[5] == ("memory", "other:7", address, 5000)
 
 
 def test_ids_are_those_of_the_runtime_and_given_once():

@@ -31,16 +31,6 @@ def test_each_stream_has_a_thread_of_its_own(make_stream, make_gate):
     assert len({future.result(TIMEOUT) for future in futures}) == 2
 
 
-def test_markers_are_published_item_by_item(stream, gate):
-    gate.hold(stream)
-    events, answers = [], []
-    for _ in range(200):
-        events.append(stream.record_event())
-        answers.append(stream.submit(lambda event=events[-1]: event.query()))
-    gate.open()
-    assert all(answer.result(TIMEOUT) for answer in answers)
-
-
 def test_futures_are_settled_item_by_item(stream, gate):
     gate.hold(stream)
     futures = [stream.submit(int)]

@@ -6,12 +6,12 @@ import threading
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Background, Gate, blocked_in, boom, heard
+from tests.helpers import TIMEOUT, Background, Gate, blocked_in, boom, hook_calls
 
 
 def test_a_callback_that_raises_is_logged_and_counted_and_the_others_run(stream, caplog):
     before = et.hooks.EventRecordCallbacks.statistics()["errors"]
-    with et.hooks.on("event_record", lambda *_: boom("in a hook")), heard("event_record") as calls:
+    with et.hooks.on("event_record", lambda *_: boom("in a hook")), hook_calls("event_record") as calls:
         event = stream.record_event()
     assert calls == [(event.event_id, stream.stream_id)]
     assert et.hooks.EventRecordCallbacks.statistics()["errors"] == before + 1
@@ -78,7 +78,7 @@ def test_firing_by_hand_inside_a_callback_fires_nothing():
 
 
 def test_no_other_python_callback_fires_on_that_thread_meanwhile(stream, make_stream):
-    with heard("stream_creation") as created, et.hooks.on("event_record", lambda *_: make_stream()):
+    with hook_calls("stream_creation") as created, et.hooks.on("event_record", lambda *_: make_stream()):
         stream.record_event()
         assert created == []
         make_stream()
@@ -105,7 +105,7 @@ def test_callbacks_fire_on_other_threads_while_one_runs(make_stream):
 
 
 def test_a_thread_fires_again_after_a_callback_raised(stream):
-    with et.hooks.on("event_record", lambda *_: boom()), heard("event_record") as calls:
+    with et.hooks.on("event_record", lambda *_: boom()), hook_calls("event_record") as calls:
         stream.record_event()
         stream.record_event()
     assert len(calls) == 2
@@ -131,7 +131,7 @@ def test_an_interrupt_passes_through_the_verb_on_the_calling_thread(stream, capl
         act(stream)
     assert caplog.records == []
     assert stream.submit(int, "3").result(TIMEOUT) == 3
-    with heard(hook) as calls:
+    with hook_calls(hook) as calls:
         if hook == "event_record":
             stream.record_event()
             assert len(calls) == 1  # the thread is not left inside a callback

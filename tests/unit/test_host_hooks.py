@@ -1,17 +1,15 @@
-"""What a host thread learns, and hands over: the hooks of the host."""
+"""What a host thread observes and signals: the hooks of the host."""
 
 import asyncio
 import gc
 
-import numpy as np
 import pytest
 
 import eventide as et
-from eventide.runtime.access._host import hand_over, receive
-from tests.helpers import TIMEOUT, eventually, heard
+from tests.helpers import TIMEOUT, eventually, hook_calls
 
 
-class Ear(et.hooks.Observer):
+class Collector(et.hooks.Observer):
     def __init__(self) -> None:
         self.records: list[et.hooks.HookRecord] = []
 
@@ -23,25 +21,25 @@ class Ear(et.hooks.Observer):
 
 
 @pytest.fixture
-def ear():
-    ear = Ear()
-    with et.hooks.observe(ear):
-        yield ear
+def collector():
+    collector = Collector()
+    with et.hooks.observe(collector):
+        yield collector
 
 
-def test_a_result_tells_that_its_work_is_over(stream):
+def test_a_result_reports_that_its_work_is_over(stream):
     future = stream.submit(int)
-    with heard("host_wait") as waits:
+    with hook_calls("host_wait") as waits:
         future.result(TIMEOUT)
         future.exception(TIMEOUT)
         assert future.done()
     assert waits == [(0, stream.stream_id, 0, future.work_id)] * 3
 
 
-def test_a_future_that_is_not_over_tells_nothing(stream, gate):
+def test_a_future_that_is_not_over_reports_nothing(stream, gate):
     gate.hold(stream)
     future = stream.submit(int)
-    with heard("host_wait") as waits:
+    with hook_calls("host_wait") as waits:
         assert not future.done()
         assert not stream.query()
         with pytest.raises(TimeoutError):
@@ -51,10 +49,10 @@ def test_a_future_that_is_not_over_tells_nothing(stream, gate):
     assert waits == []
 
 
-def test_queries_that_say_yes_tell_so(stream, gate):
+def test_queries_that_say_yes_are_reported(stream, gate):
     event = et.Event("cpu")
-    with heard("host_wait") as waits:
-        assert event.query()  # never recorded: there is nothing to know
+    with hook_calls("host_wait") as waits:
+        assert event.query()  # never recorded: there is nothing to observe
         gate.hold(stream)
         event.record(stream)
         assert not event.query()
@@ -71,7 +69,7 @@ def test_callbacks_know_what_they_were_called_for(stream, gate):
     future = stream.submit(int)
     event = stream.record_event()
     seen = []
-    with heard("host_wait") as waits:
+    with hook_calls("host_wait") as waits:
         future.add_done_callback(lambda _: seen.append("future"))
         event.notify(lambda _: seen.append("event"))
         gate.open()
@@ -79,12 +77,12 @@ def test_callbacks_know_what_they_were_called_for(stream, gate):
         assert set(waits) == {(0, stream.stream_id, 0, future.work_id), (0, stream.stream_id, event.event_id, 0)}
 
 
-def test_both_ends_of_a_synchronization_have_one_number(ear, stream):
+def test_both_ends_of_a_synchronization_have_one_number(collector, stream):
     event = stream.record_event()
     event.synchronize(TIMEOUT)
     stream.synchronize(TIMEOUT)
     et.synchronize("cpu", TIMEOUT)
-    begins, ends = ear.records[::2], ear.records[1::2]
+    begins, ends = collector.records[::2], collector.records[1::2]
     assert [r.handle for r in begins] == [r.handle for r in ends]
     assert len({r.handle for r in begins}) == 3
     assert [r.outcome for r in ends] == ["ok"] * 3
@@ -92,17 +90,17 @@ def test_both_ends_of_a_synchronization_have_one_number(ear, stream):
 
 
 @pytest.mark.parametrize("verb", ["event", "stream", "device"])
-def test_a_synchronization_that_gave_up_says_so(ear, stream, gate, verb):
+def test_a_synchronization_that_gave_up_says_so(collector, stream, gate, verb):
     gate.hold(stream)
     event = stream.record_event()
     what = {"event": event.synchronize, "stream": stream.synchronize, "device": lambda t: et.synchronize("cpu", t)}
     with pytest.raises(TimeoutError):
         what[verb](0)
-    _, end = ear.records
+    _, end = collector.records
     assert (end.end, end.outcome, end.name) == (True, "cancelled", "gave up")
 
 
-def test_awaiting_is_a_synchronization_with_two_ends(ear, stream, gate):
+def test_awaiting_is_a_synchronization_with_two_ends(collector, stream, gate):
     async def both() -> None:
         gate.hold(stream)
         event = stream.record_event()
@@ -112,34 +110,14 @@ def test_awaiting_is_a_synchronization_with_two_ends(ear, stream, gate):
         await asyncio.wait_for(waiting, TIMEOUT)
 
     asyncio.run(both())
-    ends = {r.handle: r.hook for r in ear.records if r.end}
-    assert ends == {r.handle: r.hook for r in ear.records if not r.end}
+    ends = {r.handle: r.hook for r in collector.records if r.end}
+    assert ends == {r.handle: r.hook for r in collector.records if not r.end}
     assert sorted(ends.values()) == ["event_synchronization", "stream_synchronization"]
 
 
-def test_a_token_goes_from_one_thread_to_another():
-    with heard("host_signal") as signals, heard("host_wait") as waits:
-        token = hand_over()
-        receive(token)
-    assert signals == [(token,)]
-    assert waits == [(token, 0, 0, 0)]
-    with pytest.raises(et.UsageTypeError, match="the token of hand_over"):
-        receive("token")
-
-
-def test_memory_that_is_dropped_differs_from_memory_that_is_freed(ear):
+def test_memory_that_is_dropped_differs_from_memory_that_is_freed(collector):
     kept, dropped = et.empty(8), et.empty(16)
     kept.free()
     del dropped
     gc.collect()
-    assert [(r.bytes, r.name) for r in ear.records] == [(8, ""), (16, "dropped")]
-
-
-def test_registries_of_the_host_hooks_fire_by_hand():
-    array = np.zeros(2)
-    with heard("host_access") as accesses:
-        et.hooks.HostAccessCallbacks.fire_callbacks(((array.ctypes.data, 16),), ())
-    assert accesses == [(((array.ctypes.data, 16),), ())]
-    with heard("memory_use") as used:
-        et.hooks.MemoryUseCallbacks.fire_callbacks(5, 6)
-    assert used == [(5, 6)]
+    assert [(r.bytes, r.name) for r in collector.records] == [(8, ""), (16, "dropped")]

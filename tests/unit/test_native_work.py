@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Boom, assert_goes_away, eventually, heard
+from tests.helpers import TIMEOUT, Boom, assert_is_freed, eventually, hook_calls
 
 LIBC = ctypes.CDLL(None)
 WITH_GIL = ctypes.PyDLL(None)  # calls keep the GIL
@@ -63,11 +63,11 @@ def test_a_function_pointer_and_its_address_are_alive_until_the_work_ran(stream,
     gate.open()
     stream.synchronize(TIMEOUT)
     assert value_of(semaphore) == 1
-    assert_goes_away(reference, "the function of native work that ran")
+    assert_is_freed(reference, "the function of native work that ran")
 
 
 def test_native_work_is_named_by_its_function_for_the_hooks(stream, semaphore):
-    with heard("work_submission") as calls:
+    with hook_calls("work_submission") as calls:
         stream.submit_native(LIBC.sem_post, ctypes.addressof(semaphore)).result(TIMEOUT)
         stream.submit_native(LIBC.sem_post, ctypes.addressof(semaphore), name="post").result(TIMEOUT)
     assert [name for call in calls for name in call if isinstance(name, str) and "po" in name] == ["sem_post", "post"]
@@ -179,7 +179,7 @@ def test_what_is_to_be_kept_lives_until_the_work_ran(stream, gate, semaphore):
     gate.open()
     future.result(TIMEOUT)
     del future
-    assert_goes_away(reference, "what native work kept")
+    assert_is_freed(reference, "what native work kept")
 
 
 def test_the_argument_and_the_function_live_until_the_work_ran(stream, gate):
@@ -197,8 +197,8 @@ def test_the_argument_and_the_function_live_until_the_work_ran(stream, gate):
     assert seen == [42]
 
 
-def test_native_work_is_heard_by_its_name(stream, semaphore):
-    with heard("work_submission") as submitted:
+def test_native_work_is_reported_by_its_name(stream, semaphore):
+    with hook_calls("work_submission") as submitted:
         future = stream.submit_native(LIBC.sem_post, semaphore, name="post")
     assert submitted == [(stream.stream_id, future.work_id, "post", (), ())]
     future.result(TIMEOUT)

@@ -1,4 +1,4 @@
-"""Observers hear every hook whole, the end of a synchronization included (section 4)."""
+"""Observers receive every hook whole, the end of a synchronization included (section 4)."""
 
 import gc
 import threading
@@ -6,22 +6,22 @@ import threading
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Background, Boom, blocked_in, boom, eventually, heard
+from tests.helpers import TIMEOUT, Background, Boom, blocked_in, boom, eventually, hook_calls
 
 ENDS = ("device_synchronization_end", "stream_synchronization_end", "event_synchronization_end")
 
 
-class Ear(et.hooks.Observer):
-    """Keeps every record it hears, with the method that heard it."""
+class Collector(et.hooks.Observer):
+    """Keeps every record it receives, with the method that received it."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[str, et.hooks.HookRecord]] = []
+        self.received: list[tuple[str, et.hooks.HookRecord]] = []
 
     def names(self, *methods: str) -> list[str]:
-        return [method for method, _ in self.heard if method in methods]
+        return [method for method, _ in self.received if method in methods]
 
     def of(self, *methods: str) -> list[et.hooks.HookRecord]:
-        return [record for method, record in self.heard if method in methods]
+        return [record for method, record in self.received if method in methods]
 
     def one(self, method: str) -> et.hooks.HookRecord:
         (record,) = self.of(method)
@@ -29,14 +29,14 @@ class Ear(et.hooks.Observer):
 
 
 for _name in (*et.hooks.HOOKS, *ENDS):
-    setattr(Ear, _name, lambda self, record, method=_name: self.heard.append((method, record)))
+    setattr(Collector, _name, lambda self, record, method=_name: self.received.append((method, record)))
 
 
 @pytest.fixture
-def ear():
-    ear = Ear()
-    with et.hooks.observe(ear):
-        yield ear
+def collector():
+    collector = Collector()
+    with et.hooks.observe(collector):
+        yield collector
 
 
 def test_every_hook_has_a_documented_method_that_does_nothing():
@@ -47,49 +47,49 @@ def test_every_hook_has_a_documented_method_that_does_nothing():
         assert method(None) is None
 
 
-def test_a_record_says_who_did_what_where_and_when(ear, stream):
+def test_a_record_says_who_did_what_where_and_when(collector, stream):
     # known failure 6: arguments carried no device
     event = et.Event("cpu")
     event.record(stream)
     event.record(stream)
-    first, second = ear.of("event_record")
+    first, second = collector.of("event_record")
     assert first.hook == second.hook == "event_record"
     assert (first.device, first.stream, first.event) == ("cpu:0", stream.stream_id, event.event_id)
     assert (first.version, second.version) == (1, 2)
     assert 0 < first.time_ns <= second.time_ns
-    created = ear.one("event_creation")
+    created = collector.one("event_creation")
     assert (created.event, created.device) == (event.event_id, "cpu:0")
 
 
-def test_a_record_names_its_thread(ear, stream):
+def test_a_record_names_its_thread(collector, stream):
     stream.record_event()
     stream.record_event()
     Background(stream.record_event).result()
-    here, again, elsewhere = [record.thread for record in ear.of("event_record")]
+    here, again, elsewhere = [record.thread for record in collector.of("event_record")]
     assert here == again != elsewhere
 
 
-def test_a_record_carries_the_stack_of_the_call(ear, stream):
+def test_a_record_carries_the_stack_of_the_call(collector, stream):
     def somewhere_in_the_program():
         return stream.record_event()
 
     somewhere_in_the_program()
-    stack = repr(ear.one("event_record").stack)
+    stack = repr(collector.one("event_record").stack)
     assert "somewhere_in_the_program" in stack
     assert "test_observer.py" in stack
 
 
-def test_a_wait_carries_the_version_it_is_bound_to(ear, stream, other):
+def test_a_wait_carries_the_version_it_is_bound_to(collector, stream, other):
     event = et.Event("cpu")
     event.record(stream)
     event.record(stream)
     other.wait_event(event)
     event.record(stream)
-    waited = ear.one("event_wait")
+    waited = collector.one("event_wait")
     assert (waited.event, waited.version, waited.stream) == (event.event_id, 2, other.stream_id)
 
 
-def test_work_carries_its_name_ranges_and_span(ear, stream):
+def test_work_carries_its_name_ranges_and_span(collector, stream):
     source, target = et.empty(16, device="cpu"), et.empty(16, device="cpu")
 
     @et.work(name="move", reads="source", writes="target")
@@ -97,8 +97,8 @@ def test_work_carries_its_name_ranges_and_span(ear, stream):
         memoryview(target)[:] = memoryview(source)
 
     future = stream.submit(move, source, target)
-    eventually(lambda: ear.of("work_completion"), "the completion")
-    submitted, completed = ear.one("work_submission"), ear.one("work_completion")
+    eventually(lambda: collector.of("work_completion"), "the completion")
+    submitted, completed = collector.one("work_submission"), collector.one("work_completion")
     assert (submitted.work, submitted.name, submitted.stream) == (future.work_id, "move", stream.stream_id)
     assert (submitted.reads, submitted.writes) == (((source.ptr, 16),), ((target.ptr, 16),))
     assert (completed.work, completed.stream, completed.device) == (future.work_id, stream.stream_id, "cpu:0")
@@ -106,24 +106,24 @@ def test_work_carries_its_name_ranges_and_span(ear, stream):
     assert 0 < completed.start_ns <= completed.end_ns
 
 
-def test_memory_carries_its_address_size_and_device(ear):
+def test_memory_carries_its_address_size_and_device(collector):
     buffer = et.empty(48, device="cpu")
     pointer = buffer.ptr
     buffer.free()
-    allocated, freed = ear.one("memory_allocation"), ear.one("memory_deallocation")
+    allocated, freed = collector.one("memory_allocation"), collector.one("memory_deallocation")
     assert (allocated.handle, allocated.bytes, allocated.device) == (pointer, 48, "cpu:0")
     assert (freed.handle, freed.bytes, freed.device) == (pointer, 48, "cpu:0")
 
 
-def test_streams_are_heard_coming_and_going(ear):
+def test_streams_are_reported_coming_and_going(collector):
     stream = et.Stream("cpu")
     number = stream.stream_id
     stream.close(timeout=TIMEOUT)
     del stream
     gc.collect()
-    eventually(lambda: ear.of("stream_deletion"), "the deletion")
+    eventually(lambda: collector.of("stream_deletion"), "the deletion")
     for hook in ("stream_creation", "stream_deletion"):
-        assert (ear.one(hook).stream, ear.one(hook).device) == (number, "cpu:0")
+        assert (collector.one(hook).stream, collector.one(hook).device) == (number, "cpu:0")
 
 
 SYNCHRONIZE = {
@@ -134,14 +134,14 @@ SYNCHRONIZE = {
 
 
 @pytest.mark.parametrize("hook", SYNCHRONIZE)
-def test_the_end_of_a_synchronization_comes_with_the_time_waited(ear, stream, gate, hook):
+def test_the_end_of_a_synchronization_comes_with_the_time_waited(collector, stream, gate, hook):
     gate.hold(stream)
     event = stream.record_event()
     waiter = blocked_in(lambda: SYNCHRONIZE[hook](stream, event, TIMEOUT))
-    assert ear.names(hook, f"{hook}_end") == [hook]
+    assert collector.names(hook, f"{hook}_end") == [hook]
     gate.open()
     waiter.result()
-    begin, end = ear.one(hook), ear.one(f"{hook}_end")
+    begin, end = collector.one(hook), collector.one(f"{hook}_end")
     assert begin.hook == end.hook == hook
     assert (begin.end, end.end) == (False, True)
     assert (begin.stream, begin.event, begin.device) == (end.stream, end.event, end.device)
@@ -152,29 +152,29 @@ def test_the_end_of_a_synchronization_comes_with_the_time_waited(ear, stream, ga
         "event_synchronization": (begin.event, event.event_id),
         "device_synchronization": (begin.device, "cpu:0"),
     }
-    heard_of, meant = expected[hook]
-    assert heard_of == meant
+    reported, meant = expected[hook]
+    assert reported == meant
 
 
 @pytest.mark.parametrize("hook", SYNCHRONIZE)
-def test_the_end_is_heard_when_the_wait_times_out(ear, stream, gate, hook):
+def test_the_end_is_reported_when_the_wait_times_out(collector, stream, gate, hook):
     gate.hold(stream)
     event = stream.record_event()
     with pytest.raises(TimeoutError):
         SYNCHRONIZE[hook](stream, event, 0)
-    assert ear.names(hook, f"{hook}_end") == [hook, f"{hook}_end"]
+    assert collector.names(hook, f"{hook}_end") == [hook, f"{hook}_end"]
 
 
-def test_the_end_is_heard_when_the_wait_raises_an_error(ear, stream, gate):
+def test_the_end_is_reported_when_the_wait_raises_an_error(collector, stream, gate):
     gate.hold(stream, Boom())
     gate.open()
     with pytest.raises(Boom):
         stream.synchronize(timeout=TIMEOUT)
     names = ["stream_synchronization", "stream_synchronization_end"]
-    assert ear.names(*names) == names
+    assert collector.names(*names) == names
 
 
-def test_an_observer_hears_only_what_it_overrides(stream):
+def test_an_observer_receives_only_what_it_overrides(stream):
     class Records(et.hooks.Observer):
         def __init__(self) -> None:
             self.versions: list[int] = []
@@ -191,30 +191,30 @@ def test_an_observer_hears_only_what_it_overrides(stream):
 
 
 def test_observe_returns_a_subscription(stream):
-    ear = Ear()
-    subscription = et.hooks.observe(ear)
+    collector = Collector()
+    subscription = et.hooks.observe(collector)
     stream.record_event()
     subscription.close()
     subscription.close()
     assert subscription.closed
     stream.record_event()
-    assert len(ear.of("event_record")) == 1
+    assert len(collector.of("event_record")) == 1
 
 
-def test_an_observer_that_raises_is_logged_and_others_hear(ear, stream, caplog):
+def test_an_observer_that_raises_is_logged_and_others_receive(collector, stream, caplog):
     class Broken(et.hooks.Observer):
         def event_record(self, record: et.hooks.HookRecord) -> None:
             boom("in an observer")
 
-    with et.hooks.observe(Broken()), heard("event_record") as calls:
+    with et.hooks.observe(Broken()), hook_calls("event_record") as calls:
         event = stream.record_event()
-    assert len(ear.of("event_record")) == len(calls) == 1
+    assert len(collector.of("event_record")) == len(calls) == 1
     assert "event_record" in caplog.text
     assert "in an observer" in caplog.text
     event.synchronize(timeout=TIMEOUT)
 
 
-def test_an_observer_that_does_device_work_does_not_hear_itself(stream):
+def test_an_observer_that_does_device_work_does_not_receive_itself(stream):
     class Busy(et.hooks.Observer):
         calls = 0
 
@@ -228,15 +228,15 @@ def test_an_observer_that_does_device_work_does_not_hear_itself(stream):
     assert busy.calls == 1
 
 
-def test_work_done_by_a_worker_is_heard_on_another_thread_than_its_submission(ear, stream):
+def test_work_done_by_a_worker_is_reported_on_another_thread_than_its_submission(collector, stream):
     stream.submit(threading.get_ident)
-    eventually(lambda: ear.of("work_completion"), "the completion")
-    assert ear.one("work_submission").thread != ear.one("work_completion").thread
+    eventually(lambda: collector.of("work_completion"), "the completion")
+    assert collector.one("work_submission").thread != collector.one("work_completion").thread
 
 
-def test_what_does_not_apply_is_left_out(ear, stream):
+def test_what_does_not_apply_is_left_out(collector, stream):
     stream.record_event()
-    record = ear.one("event_record")
+    record = collector.one("event_record")
     assert record.work in (None, 0)
     assert record.handle in (None, 0)
     assert record.reads in (None, ())

@@ -24,7 +24,7 @@ def run(program):
     )
 
 
-def test_what_nothing_asks_about_does_not_pile_up_after_an_odd_number_of_verbs():
+def test_what_is_not_queried_does_not_pile_up_after_an_odd_number_of_verbs():
     class Argument:
         pass
 
@@ -60,7 +60,7 @@ def test_after_ctrl_c_in_immediate_work_a_later_submit_gives_a_skipped_future():
 
 
 @pytest.mark.parametrize("works", [1, 3])
-def test_ctrl_c_in_a_completion_hook_reaches_whoever_waits(works):
+def test_ctrl_c_in_a_completion_hook_reaches_the_waiting_call(works):
     ended = run(
         f"""
         import eventide as et

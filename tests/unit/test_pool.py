@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, heard
+from tests.helpers import TIMEOUT, hook_calls
 
 
 def identify(event, stream):
@@ -140,7 +140,7 @@ def test_a_wait_stays_bound_to_the_marker_of_the_previous_owner(pool, make_strea
 
 
 @pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
-def test_timing_is_what_the_new_owner_asked_for(pool, stream, before, after):
+def test_timing_is_what_the_new_owner_requested(pool, stream, before, after):
     event = pool.acquire(enable_timing=before)
     event.record(stream)
     del event
@@ -158,7 +158,7 @@ def test_timing_is_what_the_new_owner_asked_for(pool, stream, before, after):
 def test_the_stream_given_to_acquire_is_the_default_of_record_and_wait(pool, stream):
     event = pool.acquire(stream=stream)
     assert event.version == 0  # it is not recorded by acquire
-    with heard("event_record") as recorded, heard("event_wait") as waited:
+    with hook_calls("event_record") as recorded, hook_calls("event_wait") as waited:
         event.record()
         event.wait()
     assert recorded == waited == [(event.event_id, stream.stream_id)]
@@ -168,13 +168,13 @@ def test_the_stream_of_the_previous_owner_is_forgotten(pool, stream, other):
     event = pool.acquire(stream=stream)
     del event
     again = pool.acquire()
-    with other, heard("event_record") as recorded:
+    with other, hook_calls("event_record") as recorded:
         again.record()
     assert recorded == [(again.event_id, other.stream_id)]
 
 
 def test_a_pooled_event_is_deleted_on_return_and_created_at_its_next_record(pool, stream):
-    with heard("event_creation") as created, heard("event_deletion") as deleted:
+    with hook_calls("event_creation") as created, hook_calls("event_deletion") as deleted:
         event = pool.acquire()
         number = identify(event, stream)
         del event

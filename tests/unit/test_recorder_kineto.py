@@ -14,10 +14,10 @@ CALLS = ("cudaLaunchKernel", "cudaEventRecord", "cudaStreamWaitEvent", "cudaLaun
 
 
 def thread(tid: int) -> str:
-    return json.dumps({"kind": "thread", "name": "told", "tid": tid})
+    return json.dumps({"kind": "thread", "name": "reported", "tid": tid})
 
 
-def test_what_is_told_of_a_thread_joins_the_track_of_that_thread() -> None:
+def test_what_is_reported_of_a_thread_joins_the_track_of_that_thread() -> None:
     with et.Recorder() as recorder:
         _native.record_span(thread(threading.get_native_id()), "operator", "op", 1, 2)
         with et.span("own"):
@@ -25,9 +25,9 @@ def test_what_is_told_of_a_thread_joins_the_track_of_that_thread() -> None:
         _native.record_span(thread(1), "of a thread that recorded nothing", "op", 3, 4)
     tracks = recorder.trace.tracks.to_pylist()
     spans = {row["name"]: row for row in recorder.trace.spans.to_pylist()}
-    told, own, alone = spans["operator"], spans["own"], spans["of a thread that recorded nothing"]
-    assert told["track"] == own["track"] != alone["track"]
-    assert (tracks[own["track"]]["name"], tracks[alone["track"]]["name"]) == ("MainThread", "told")
+    notified, own, alone = spans["operator"], spans["own"], spans["of a thread that recorded nothing"]
+    assert notified["track"] == own["track"] != alone["track"]
+    assert (tracks[own["track"]]["name"], tracks[alone["track"]]["name"]) == ("MainThread", "reported")
 
 
 def test_correlation_ids_become_launches_and_waits() -> None:
@@ -59,8 +59,8 @@ def test_what_torch_held_when_the_program_ended_is_a_warning() -> None:
     from eventide.recording import note
 
     with et.Recorder() as recorder:
-        note({"torch": {"profiled": "memory", "held": True, "warnings": ["heard for a second only"]}})
+        note({"torch": {"profiled": "memory", "held": True, "warnings": ["received for a second only"]}})
     assert recorder.trace.metadata["warnings"] == [
-        "heard for a second only",
+        "received for a second only",
         "torch's memory: still in its profiler when the program ended, and lost",
     ]

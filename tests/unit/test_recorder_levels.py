@@ -24,7 +24,7 @@ def test_memory_becomes_a_counter_of_its_device():
 
 
 def test_failed_work_becomes_an_instant_on_its_stream_with_the_line_that_submitted_it():
-    stream = et.Stream("cpu", name="doomed")
+    stream = et.Stream("cpu", name="cancelled")
     with et.Recorder(stacks=True) as recorder:
         stream.submit(boom)
         with pytest.raises(Exception, match="boom"):

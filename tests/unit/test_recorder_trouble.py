@@ -157,7 +157,7 @@ def test_opening_the_file_of_a_killed_process_saves_what_its_buffer_holds_and_re
     assert first.metadata["warnings"] == again.metadata["warnings"] == words
 
 
-def test_a_new_recording_removes_what_nobody_can_read_any_more_and_nothing_else(tmp_path: Path) -> None:
+def test_a_new_recording_removes_what_cannot_be_read_any_more_and_nothing_else(tmp_path: Path) -> None:
     gone, replaced, there = (kill_a_recording(tmp_path / name)[0] for name in ("gone", "replaced", "there"))
     (tmp_path / "gone").unlink()
     with et.Recorder(tmp_path / "replaced"):

@@ -58,7 +58,7 @@ def test_work_that_declares_no_duration_takes_a_microsecond_or_what_was_said(dri
     stream = drive.stream()
     drive.submit(stream)
     assert drive.join(drive.mark(stream)) == 2000
-    other = free(duration_ns=70)
+    other = free(duration=70e-9)
     stream = other.stream()
     other.submit(stream)
     other.submit(stream)
@@ -84,7 +84,7 @@ def test_a_marker_on_an_idle_stream_has_the_time_of_its_record(drive):
     assert [drive.join(first), drive.join(second)] == [1000, 2000]
 
 
-# The host asks and waits
+# The host queries and waits
 
 
 def test_joining_goes_straight_to_the_time_of_the_marker(drive):
@@ -111,14 +111,14 @@ def test_joining_runs_what_starts_up_to_the_time_of_the_marker_and_nothing_later
     assert drive.now == 1_001_000
 
 
-def test_asking_about_a_pending_marker_moves_time_until_it_is_done(drive):
+def test_querying_a_pending_marker_moves_time_until_it_is_done(drive):
     stream = drive.stream()
     drive.submit(stream, 5e-6)  # 1000 to 6000
     marker = drive.mark(stream)  # 2000
-    asked = 1
+    queries = 1
     while not drive.done(marker):
-        asked += 1
-    assert (asked, drive.now) == (4, 6000)
+        queries += 1
+    assert (queries, drive.now) == (4, 6000)
     assert drive.done(marker)
     assert drive.now == 6000
 
@@ -132,7 +132,7 @@ def test_looking_after_a_slice_of_a_wait_costs_nothing(drive):
         drive.sim.join(marker, 0.0)
         assert not drive.done(marker)
     assert drive.now == 2000
-    assert not drive.done(marker)  # asked without waiting
+    assert not drive.done(marker)  # queried without waiting
     assert drive.now == 3000
 
 
@@ -155,7 +155,7 @@ def test_a_stream_waits_for_a_marker_of_another_device():
     first, second = drive.stream(0), drive.stream(63)
     drive.submit(first, 5e-6)
     marker = drive.mark(first)
-    drive.submit(first, 1.0)  # behind the marker: nobody waits for it
+    drive.submit(first, 1.0)  # behind the marker: no call waits for it
     drive.submit(second, 1e-6)
     drive.wait(second, marker)
     work = drive.submit(second, 2e-6)
@@ -250,8 +250,8 @@ def test_what_it_can_do():
         ({"devices": 0}, "devices must be at least 1; got 0"),
         ({"limit": 0}, "limit must be at least 1; got 0"),
         ({"copy_limit": -1}, "copy_limit must be at least 1; got -1"),
-        ({"host_cost_ns": -1}, "host_cost_ns must be at least 0; got -1"),
-        ({"duration_ns": -1}, "duration_ns must be at least 0; got -1"),
+        ({"host_cost": -1}, "host_cost must be at least 0; got -1"),
+        ({"duration": -1}, "duration must be at least 0; got -1"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

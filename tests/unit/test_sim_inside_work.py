@@ -69,7 +69,7 @@ def test_waiting_behind_a_closed_gate_ends_although_other_work_never_does(drive)
     assert not drive.done(marker)
 
 
-def test_a_thread_that_waits_hears_of_a_gate_that_another_opens(drive):
+def test_a_thread_that_waits_observes_a_gate_that_another_opens(drive):
     stream = drive.stream()
     token = drive.sim.gate(stream)
     drive.submit(stream, 1e-6)
@@ -117,17 +117,17 @@ def test_work_that_waits_for_other_work_ends_after_it(drive):
     assert drive.join(end) == 8000
 
 
-def test_work_that_asks_again_and_again_comes_to_an_end(drive):
+def test_work_that_polls_ends(drive):
     outer, inner = drive.stream(), drive.stream()
     drive.submit(inner, 7e-6)  # 1000 to 8000
     marker = drive.mark(inner)
     answers: list[bool] = []
 
-    def ask() -> None:
+    def poll() -> None:
         while not answers or not answers[-1]:
             answers.append(drive.done(marker))
 
-    drive.submit(outer, 2e-6, ask)  # starts at 3000
+    drive.submit(outer, 2e-6, poll)  # starts at 3000
     assert answers == [False] * 4 + [True]
     assert drive.now == 8000
 
@@ -167,15 +167,15 @@ def test_threads_may_share_it():
     assert sorted(ran) == sorted(list(range(total)) * each)
 
 
-def test_a_thread_that_waits_hears_of_work_that_another_thread_ends(drive):
+def test_a_thread_that_waits_observes_work_that_another_thread_ends(drive):
     stream = drive.stream()
     entered, leave = threading.Event(), threading.Event()
 
-    def stand() -> None:
+    def block() -> None:
         entered.set()
         assert leave.wait(TIMEOUT)
 
-    running = Background(lambda: drive.submit(stream, 1e-6, stand))
+    running = Background(lambda: drive.submit(stream, 1e-6, block))
     assert entered.wait(TIMEOUT)
     marker = drive.mark(stream)  # no lock is held while functions run
     waiting = Background(lambda: drive.join(marker))

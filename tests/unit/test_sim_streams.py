@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 from eventide.backends import Sim
-from tests.helpers import TIMEOUT, Background, Gate, boom, heard, run_loop
+from tests.helpers import TIMEOUT, Background, Gate, boom, hook_calls, run_loop
 
 numbers = itertools.count()
 
@@ -54,7 +54,7 @@ def test_eight_of_them_are_there_without_being_registered():
 def test_there_are_as_many_as_one_says():
     out = run(
         """
-        configure_sim(devices=64, host_cost_ns=0)
+        configure_sim(devices=64, host_cost=0)
         s = et.Stream("sim:63")
         s.submit(et.work(int, duration=2.0)).result()
         e = s.record_event(et.Event(enable_timing=True))
@@ -77,7 +77,7 @@ def test_elapsed_time_is_exactly_what_the_work_between_declares():
 
 
 def test_synchronizing_takes_the_host_to_the_end_of_the_work_and_no_further():
-    sim, name = fresh(host_cost_ns=0)
+    sim, name = fresh(host_cost=0)
     with closing(et.Stream(name)) as stream:
         stream.submit(lasting(5.0))
         stream.synchronize(TIMEOUT)
@@ -110,15 +110,15 @@ def test_the_same_program_has_the_same_times_again():
 
 
 def test_completion_hooks_carry_virtual_times():
-    _, name = fresh(host_cost_ns=0)
-    with closing(et.Stream(name)) as stream, heard("work_completion", device=name) as spans:
+    _, name = fresh(host_cost=0)
+    with closing(et.Stream(name)) as stream, hook_calls("work_completion", device=name) as spans:
         first, second = stream.submit(lasting(0.25)), stream.submit(lasting(0.5))
         stream.synchronize(TIMEOUT)
     assert spans == [(first.work_id, 0, 250_000_000), (second.work_id, 250_000_000, 750_000_000)]
 
 
 def test_a_copy_runs_beside_work_where_only_one_work_item_may_run():
-    _, name = fresh(limit=1, host_cost_ns=0, duration_ns=2000)
+    _, name = fresh(limit=1, host_cost=0, duration=2e-6)
     target, source = et.empty(8, name), et.empty(8, name)
     memoryview(source)[:] = b"virtual!"
     with closing(et.Stream(name)) as busy, closing(et.Stream(name)) as stream, closing(et.Stream(name)) as other:
@@ -133,7 +133,7 @@ def test_a_copy_runs_beside_work_where_only_one_work_item_may_run():
 
 
 def test_work_may_block_on_another_stream():
-    _, name = fresh(host_cost_ns=0)
+    _, name = fresh(host_cost=0)
     with closing(et.Stream(name)) as stream, closing(et.Stream(name)) as other:
         future = other.submit(lasting(1.0, lambda: "other"))
         assert stream.submit(lasting(0.5, lambda: future.result(TIMEOUT))).result(TIMEOUT) == "other"
@@ -143,7 +143,7 @@ def test_work_may_block_on_another_stream():
 
 
 def test_a_full_stream_makes_the_host_wait_for_room():
-    sim, name = fresh(host_cost_ns=0)
+    sim, name = fresh(host_cost=0)
     with closing(et.Stream(name, max_pending=1)) as stream:
         stream.submit(lasting(1.0))  # starts at once
         stream.submit(lasting(1.0))
@@ -174,7 +174,7 @@ def test_a_stream_waits_for_an_event_of_the_cpu():
         assert future.result(TIMEOUT) == "late"
 
 
-def test_the_cpu_waits_for_an_event_of_a_stream_that_nobody_asks_about():
+def test_the_cpu_waits_for_an_event_of_a_stream_that_is_not_queried():
     _, name = fresh()
     with closing(et.Stream("cpu")) as real, closing(et.Stream(name)) as stream:
         stream.submit(lasting(1.0))
@@ -182,13 +182,13 @@ def test_the_cpu_waits_for_an_event_of_a_stream_that_nobody_asks_about():
         assert real.submit(lambda: "late").result(TIMEOUT) == "late"
 
 
-def test_callbacks_come_although_nobody_asks_or_waits():
+def test_callbacks_come_without_queries_or_waits():
     _, name = fresh()
-    told = threading.Event()
+    notified = threading.Event()
     with closing(et.Stream(name)) as stream:
         stream.submit(lasting(1.0))
-        stream.record_event().notify(lambda _: told.set())
-        assert told.wait(TIMEOUT)
+        stream.record_event().notify(lambda _: notified.set())
+        assert notified.wait(TIMEOUT)
 
 
 def test_a_loop_may_await_work_that_takes_long():

@@ -160,7 +160,7 @@ def test_a_span_lets_go_of_its_arguments() -> None:
     assert gone() is None
 
 
-def test_stacks_come_with_spans_when_asked_for() -> None:
+def test_stacks_come_with_spans_when_enabled() -> None:
     def named() -> None:
         with et.span("s"):
             et.instant("i")

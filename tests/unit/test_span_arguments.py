@@ -1,4 +1,4 @@
-"""Names and arguments of spans: whatever they are, they come back, or it is said what was cut."""
+"""Names and arguments of spans: all kinds of values are read back, or what was cut is reported."""
 
 from __future__ import annotations
 

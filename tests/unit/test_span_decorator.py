@@ -75,7 +75,7 @@ def test_a_decorated_generator_is_one_span_from_its_first_step_to_its_end() -> N
     assert [row["args"] for row in rows] == [None, None]
 
 
-def test_a_generator_hears_what_is_thrown_in_and_a_dropped_one_ends() -> None:
+def test_a_generator_receives_what_is_thrown_in_and_a_dropped_one_ends() -> None:
     @et.span("catcher")
     def catcher():
         try:

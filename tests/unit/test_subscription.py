@@ -6,10 +6,10 @@ import weakref
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Background, Boom, heard
+from tests.helpers import TIMEOUT, Background, Boom, hook_calls
 
 
-def test_nothing_is_heard_after_a_close(stream):
+def test_nothing_is_reported_after_a_close(stream):
     # known failure 1: no way to unregister
     calls: list[tuple[int, int]] = []
     subscription = et.hooks.on("event_record", lambda *args: calls.append(args))
@@ -21,8 +21,8 @@ def test_nothing_is_heard_after_a_close(stream):
     assert len(calls) == 1
 
 
-def test_closing_twice_harms_nobody(stream):
-    with heard("event_record") as calls:
+def test_closing_twice_has_no_effect(stream):
+    with hook_calls("event_record") as calls:
         subscription = et.hooks.on("event_record", lambda *_: None)
         subscription.close()
         subscription.close()
@@ -114,7 +114,7 @@ def test_a_closed_subscription_lets_its_callback_go():
     assert reference() is None
 
 
-def test_a_callback_added_while_firing_is_heard_from_the_next_firing_on(stream):
+def test_a_callback_added_while_firing_is_reported_from_the_next_firing_on(stream):
     # known failure 2: a callback that registered itself again looped for ever
     calls: list[str] = []
     added: list[et.hooks.Subscription] = []
@@ -148,7 +148,7 @@ def test_a_callback_that_removes_itself_hides_no_other(stream):
     assert calls == ["once", "always", "always"]
 
 
-def test_a_callback_removed_while_firing_is_still_heard_this_time(stream):
+def test_a_callback_removed_while_firing_is_still_called_this_time(stream):
     calls: list[str] = []
     subscriptions: list[et.hooks.Subscription] = []
 
@@ -195,7 +195,7 @@ def test_a_hook_that_is_no_name_or_a_callback_that_cannot_be_called_is_a_type_er
 
 @pytest.mark.parametrize("device", ["cpu", "cpu:0", et.Device("cpu")], ids=str)
 def test_a_callback_may_listen_to_one_device_only(stream, device):
-    with heard("event_record", device=device) as calls:
+    with hook_calls("event_record", device=device) as calls:
         event = stream.record_event()
     assert calls == [(event.event_id, stream.stream_id)]
 

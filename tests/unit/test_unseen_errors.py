@@ -1,4 +1,4 @@
-"""A stream that goes away: the error that nothing showed is logged, and the worker leaves nothing."""
+"""A stream that is dropped: an error that was not raised is logged, and the worker leaves nothing behind."""
 
 import ctypes
 

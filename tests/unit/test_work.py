@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, eventually, heard
+from tests.helpers import TIMEOUT, eventually, hook_calls
 
 
 def submission(stream, *args, **kwargs):
     """Submit and return (name, reads, writes) as the hook passes them."""
-    with heard("work_submission") as calls:
+    with hook_calls("work_submission") as calls:
         stream.submit(*args, **kwargs).result(TIMEOUT)
     ((_, _, name, reads, writes),) = calls
     return name, reads, writes
@@ -95,7 +95,7 @@ def test_host_arrays_are_memory(stream):
     assert array.sum() == 5
 
 
-def test_what_speaks_only_dlpack_is_memory(stream, buffers):
+def test_what_supports_only_dlpack_is_memory(stream, buffers):
     class Tensor:
         def __dlpack__(self, **kwargs):
             return buffers[0].__dlpack__(**kwargs)
@@ -144,7 +144,7 @@ def test_a_declared_method_is_bound_like_any_method(stream, buffers):
 
 
 @pytest.mark.parametrize("keyword", ["reads", "writes"])
-def test_a_parameter_that_does_not_exist_is_told_where_the_function_is_defined(keyword):
+def test_a_parameter_that_does_not_exist_is_reported_where_the_function_is_defined(keyword):
     def scale(source, target):
         return None
 
@@ -155,12 +155,12 @@ def test_a_parameter_that_does_not_exist_is_told_where_the_function_is_defined(k
 
 
 @pytest.mark.parametrize("value", [5, object()], ids=["int", "object"])
-def test_a_declared_parameter_that_is_no_memory_is_logged_for_whoever_listens_and_the_work_runs(stream, value, caplog):
+def test_a_declared_parameter_that_is_no_memory_is_logged_for_listeners_and_the_work_runs(stream, value, caplog):
     @et.work(reads="x")
     def use(x):
         return x
 
-    with heard("work_submission") as submitted:
+    with hook_calls("work_submission") as submitted:
         assert stream.submit(use, value).result(TIMEOUT) is value
     assert submitted[0][3:] == ((), ())
     assert "work_submission" in caplog.text
@@ -183,7 +183,7 @@ def test_work_keeps_the_memory_it_declares_until_it_ran(stream, gate):
     buffer = et.empty(8, device="cpu")
     pointer = buffer.ptr
     gate.hold(stream)
-    with heard("memory_deallocation") as freed:
+    with hook_calls("memory_deallocation") as freed:
         future = stream.submit(et.work(int, writes=[buffer]))
         del buffer
         assert (pointer,) not in freed

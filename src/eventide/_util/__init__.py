@@ -1,1 +1,6 @@
-"""Small mechanisms that every package may use: frames of our own, and what happens when a module is imported."""
+"""Small mechanisms that every package may use.
+
+process           callbacks after fork and at exit        device_names       parse "cpu:0"
+subscription      the handle of a registration            internal_frames    which stack frames to hide
+on_import         a callback when a module is imported
+"""

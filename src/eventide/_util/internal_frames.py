@@ -1,4 +1,4 @@
-"""Which frames of a stack are the program's, and which only carried it out."""
+"""Which frames of a stack are the program's, and which are internal."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 _FRAMEWORKS = ("-packages/eventide/", "-packages/pyopencl/", "-packages/torch/")
 _PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
-_EXAMPLES = "/eventide/examples/"  # programs that the wheel carries to be run and read
+_EXAMPLES = "/eventide/examples/"  # programs in the wheel, for users to run and read
 
 
-def is_machinery(file: str) -> bool:
+def is_internal_frame(file: str) -> bool:
     """True for files of this package, of an importer, and of frameworks that an adapter traces."""
     if _EXAMPLES in file:
         return False

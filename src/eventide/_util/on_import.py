@@ -1,7 +1,7 @@
 """Call something when a module has been imported, without importing it.
 
-A finder at the front of sys.meta_path lets the others find the module, then has its loader tell us once after it ran.
-The module, its spec and its loader stay what they would have been.
+A finder at the front of sys.meta_path lets the others find the module and wraps its loader, for one call. The module,
+its spec and its loader are unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from types import ModuleType
 from typing import Any
 
 _log = logging.getLogger("eventide.integrations")
-_lock = threading.RLock()  # guards _waiting and the place in sys.meta_path; nobody is called under it
+_lock = threading.RLock()  # guards _waiting and the place in sys.meta_path; no callback runs under it
 _waiting: list[ImportHook] = []
 
 
 class ImportHook:
-    """Waiting for one module, until it came or until closed."""
+    """A callback for one module, until the module is imported or this is closed."""
 
     __slots__ = ("failed", "module", "ready")
 
@@ -33,7 +33,7 @@ class ImportHook:
         self.failed = failed
 
     def close(self) -> None:
-        """Wait no longer."""
+        """Cancel."""
         with _lock:
             if self in _waiting:
                 _waiting.remove(self)
@@ -58,12 +58,12 @@ def when_imported(
 
 
 def _is_whole(module: ModuleType | None) -> bool:
-    """Imported, and not just being so: on the way, what an adapter needs may not be there yet."""
+    """True if the import is complete: during it, what an adapter needs may be missing."""
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 class _Finder:
-    """Finds nothing by itself."""
+    """Finds no module by itself."""
 
     def __init__(self) -> None:
         self._busy = threading.local()
@@ -71,7 +71,7 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the other finders find, with a loader that tells us when it is done."""
+        """The spec of the other finders, with a wrapped loader."""
         if getattr(self._busy, "name", None) == name or not any(hook.module == name for hook in _waiting):
             return None
         self._busy.name = name
@@ -82,7 +82,7 @@ class _Finder:
         finally:
             self._busy.name = None
         if spec is not None and hasattr(spec.loader, "exec_module"):
-            _tell_after(name, spec.loader)
+            _wrap_loader(name, spec.loader)
         return spec
 
 
@@ -90,7 +90,7 @@ _FINDER: Any = _Finder()
 
 
 def _search(name: str, path: Sequence[str], target: ModuleType | None) -> ModuleSpec | None:
-    """Ask the other finders for a submodule; find_spec() would import its parent anew."""
+    """Search a submodule with the other finders; find_spec() would import its parent again."""
     for finder in tuple(sys.meta_path):
         if finder is not _FINDER and hasattr(finder, "find_spec"):
             spec = finder.find_spec(name, path, target)
@@ -99,11 +99,11 @@ def _search(name: str, path: Sequence[str], target: ModuleType | None) -> Module
     return None
 
 
-def _tell_after(name: str, loader: Any) -> None:
+def _wrap_loader(name: str, loader: Any) -> None:
     original = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        loader.__dict__.pop("exec_module", None)  # the loader is itself again
+        loader.__dict__.pop("exec_module", None)  # restores the loader
         try:
             original(module)
         except BaseException as error:
@@ -116,8 +116,8 @@ def _tell_after(name: str, loader: Any) -> None:
 
     try:
         loader.exec_module = exec_module
-    except AttributeError:  # a loader without room for it: we hear nothing, the import works
-        _log.warning("Eventide cannot hear %s: its loader %r cannot be watched", name, loader)
+    except AttributeError:  # slots: the import works without us
+        _log.warning("Eventide cannot trace %s: its loader %r cannot be wrapped", name, loader)
 
 
 def _take(name: str) -> list[ImportHook]:
@@ -131,5 +131,5 @@ def _take(name: str) -> list[ImportHook]:
 def _guarded(act: Callable[..., None], *arguments: object) -> None:
     try:
         act(*arguments)
-    except Exception:  # noqa: BLE001  (an import of the program never fails for our sake)
+    except Exception:  # noqa: BLE001  (our error must not break an import of the program)
         _log.exception("an adapter failed, the program goes on")

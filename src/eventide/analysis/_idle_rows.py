@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from eventide._util.internal_frames import is_machinery
+from eventide._util.internal_frames import is_internal_frame
 from eventide.analysis._launches import launches_of, waits_of
 from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import View
@@ -110,6 +110,6 @@ def line_of(view: View, stack: int) -> str | None:
     frames = view.trace.stacks.column("frames")[stack].as_py()
     if not frames:
         return None
-    frame = next((one for one in frames if not is_machinery(one["file"] or "")), frames[0])
+    frame = next((one for one in frames if not is_internal_frame(one["file"] or "")), frames[0])
     function = f" ({frame['function']})" if frame["function"] else ""
     return f"{frame['file']}:{frame['line']}{function}"

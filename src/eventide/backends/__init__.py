@@ -1,14 +1,13 @@
-"""Devices: what each can do, and the base of those written in Python. Their interface in the core:
+"""Devices: their capabilities, and the base class of devices written in Python. Their interface in the core:
 native/core/runtime/device.hpp.
 
-_backend    DeviceBackend    _capabilities    what a device can do    registry    devices by type, made on first use
-_build      C++ plug-ins     sim/  opencl/  torch/                     the devices that come with the package
+_backend    DeviceBackend, Capabilities    registry    devices by type, created on first use
+_build      C++ plug-ins     sim/  opencl/  torch/                     the devices of the package
 """
 
 from eventide._native import DeviceWork
-from eventide.backends._backend import DeviceBackend, MarkerState
+from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends._build import build_library, include_path
-from eventide.backends._capabilities import Capabilities
 from eventide.backends.sim._device import Sim, configure_sim
 
 __all__ = [

@@ -1,9 +1,10 @@
-"""The base of devices written in Python."""
+"""The base class of devices written in Python, and their capabilities: the core assumes nothing else."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -11,13 +12,40 @@ from eventide.errors import DeviceError, UsageTypeError
 
 if TYPE_CHECKING:
     from eventide._native import DeviceWork
-    from eventide.backends._capabilities import Capabilities
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """The capabilities of one device, as ``Device.capabilities`` gives them."""
+
+    deferred: bool
+    """Work runs when the stream reaches it; else inside ``submit``."""
+    timing: bool
+    """Events with ``enable_timing=True`` have times."""
+    join_timeout: bool
+    """Waiting for a marker can be bounded; else the core polls."""
+    gate: bool
+    """The host can hold a stream: it may wait for events of other device types."""
+    copy: bool
+    """It has copies of its own; else ``Stream.copy`` goes through the host."""
+    host_visible: bool
+    """The host can read and write the device's memory."""
+    concurrent: bool
+    """Several streams run at the same time."""
+    priorities: bool
+    """``Stream(priority=...)`` has an effect."""
+    default_stream_blocks: bool
+    """The default stream orders all other streams of the device."""
+    heals: bool
+    """A stream can be used again after its error was raised."""
+    clock: str
+    """The clock of its event times."""
+
+
 class MarkerState(IntEnum):
-    """What ``DeviceBackend.poll`` answers."""
+    """The result of ``DeviceBackend.poll``."""
 
     PENDING = 0
     DONE = 1
@@ -25,7 +53,7 @@ class MarkerState(IntEnum):
 
 
 def _default(method: F) -> F:
-    """Mark a method that does nothing, so that the core need not call it."""
+    """Mark a default method, so that the core need not call it."""
     method.__eventide_default__ = True  # type: ignore[attr-defined]
     return method
 
@@ -35,11 +63,12 @@ class DeviceBackend:
 
     A stream is whatever ``open_stream`` returns, a marker whatever ``make_marker`` returns. The core calls from any
     thread, and for one stream in its order. ``submit``, ``make_marker``, ``wait`` and ``gate`` only queue; ``flush``,
-    ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. What a
-    method raises is a DeviceError of the call that led there; KeyboardInterrupt and SystemExit are raised themselves.
+    ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. An
+    exception of a method becomes a DeviceError of the call that led to it; KeyboardInterrupt and SystemExit are raised
+    as they are.
 
     A device without the capability 'deferred' is immediate: ``submit`` runs the work at once, on the caller's thread
-    and with the stream current, and the work enqueues what is to be done, on ``eventide.current_stream().native``.
+    and with the stream current, and the work enqueues on ``eventide.current_stream().native``.
     """
 
     type: ClassVar[str]
@@ -50,11 +79,11 @@ class DeviceBackend:
         return 1
 
     def capabilities(self, index: int) -> Capabilities:
-        """What the device can do."""
+        """The capabilities of a device."""
         raise NotImplementedError(f"{type(self).__name__}.capabilities({index}) is missing")
 
     def name(self, index: int) -> str:  # noqa: ARG002 - for devices that differ
-        """What the device is, for people."""
+        """A description for people."""
         return (type(self).__doc__ or type(self).__name__).strip().splitlines()[0]
 
     def open_stream(self, index: int, priority: int) -> object:
@@ -63,36 +92,36 @@ class DeviceBackend:
 
     @_default
     def close_stream(self, stream: Any) -> None:
-        """End a stream; everything queued is over."""
+        """End a stream; everything queued has ended."""
 
     def submit(self, stream: Any, work: DeviceWork) -> None:
-        """Queue work: call ``work.run()`` once, when everything before it in the stream is over; immediate: now."""
+        """Queue work: call ``work.run()`` once, when everything before it in the stream has ended; immediate: now."""
         if self.capabilities(0).deferred:
             raise NotImplementedError(f"{type(self).__name__}.submit({stream}, {work}) is missing")
         work.run()
 
     def make_marker(self, stream: Any, timing: bool) -> object:
-        """Queue a marker: done when everything before it in the stream is over. Any object but None."""
+        """Queue a marker: done when everything before it in the stream has ended. Any object but None."""
         raise NotImplementedError(f"{type(self).__name__}.make_marker({stream}, {timing}) is missing")
 
     def wait(self, stream: Any, marker: Any) -> Any:
         """Make what is queued later in the stream wait for a marker of any stream of this device type.
 
-        ``NotImplemented`` for one that the stream's driver does not know: the host bridges the wait by a gate.
+        ``NotImplemented`` for a marker of another driver: the host then waits, and holds the stream with a gate.
         """
         raise NotImplementedError(f"{type(self).__name__}.wait({stream}, {marker}) is missing")
 
     @_default
     def flush(self, stream: Any) -> None:
-        """Something was queued: the place to start it. No lock is held."""
+        """Something was queued: start it here. No lock is held."""
 
     def poll(self, marker: Any) -> int:
-        """Say whether a marker is pending, done or failed. Never block."""
+        """Return whether a marker is pending, done or failed. Must not block."""
         raise NotImplementedError(f"{type(self).__name__}.poll({marker}) is missing")
 
     @_default
     def error(self, marker: Any) -> BaseException | None:  # noqa: ARG002 - devices that cannot fail have none
-        """Say what went wrong on the device before a marker, if anything did."""
+        """Return the error of a failed marker, if there is one."""
         return None
 
     @_default
@@ -105,14 +134,14 @@ class DeviceBackend:
 
     @_default
     def release(self, marker: Any) -> None:
-        """Forget a marker: the core has no more use for it."""
+        """Free a marker: the core does not use it again."""
 
     def gate(self, stream: Any) -> object:
         """Hold a stream at this point until ``open``; only with the capability of that name."""
         raise DeviceError(f"{type(self).__name__} cannot hold {stream}: it lacks the capability 'gate'")
 
     def open(self, token: Any) -> None:
-        """Let a stream go on that ``gate`` holds."""
+        """Release a stream that ``gate`` holds."""
         raise DeviceError(f"{type(self).__name__} cannot open {token}: it lacks the capability 'gate'")
 
     @_default
@@ -127,7 +156,7 @@ class DeviceBackend:
     def copy(self, stream: Any, dst: Any, src: Any) -> None:
         """Enqueue a copy between Buffers of the device and host memory; immediate devices with the capability only.
 
-        Both are ``native_memory`` of a Buffer or a memoryview of bytes, of equal size; both live until it is over.
+        Both are ``native_memory`` of a Buffer or a memoryview of bytes, of equal size; both live until it has ended.
         """
         raise DeviceError(f"{type(self).__name__} cannot copy {src} to {dst} on {stream}: it lacks 'copy'")
 
@@ -138,15 +167,15 @@ class DeviceBackend:
 
     @_default
     def read_clock(self, index: int) -> tuple[int, int, int] | None:  # noqa: ARG002 - likewise
-        """Read the clock between two readings of ``time.monotonic_ns``: (before, clock, after). Never block.
+        """Read the clock between two readings of ``time.monotonic_ns``: (before, clock, after). Must not block.
 
-        Asked every second or so unless the clock is "CLOCK_MONOTONIC" or "virtual". None: not now. Without it the
-        core puts ``now`` between two readings itself.
+        Called about every second unless the clock is "CLOCK_MONOTONIC" or "virtual". None: not available now. Without
+        this method the core puts ``now`` between two readings.
         """
         return None
 
     def native(self, stream: Any) -> object:
-        """What the user enqueues on: the driver's own object for the stream."""
+        """The driver's own object for the stream, on which users enqueue."""
         return stream
 
     def native_device(self, index: int) -> object:  # noqa: ARG002 - for drivers that have one
@@ -163,12 +192,13 @@ class DeviceBackend:
         return 0
 
     def index_of(self, existing: Any) -> int:
-        """Which of its devices a stream of the driver's belongs to; what cannot be wrapped is refused here."""
-        raise UsageTypeError(f"{type(self).__name__} wraps no {type(existing).__name__}")
+        """The index of the device of a driver's stream; raise for a stream that cannot be wrapped."""
+        raise UsageTypeError(f"{type(self).__name__} cannot wrap a {type(existing).__name__}")
 
     def adopt_stream(self, index: int, existing: Any) -> object:
-        """Make a stream of one that the driver has already; ``Stream.wrap`` asks for it."""
-        raise DeviceError(f"{type(self).__name__} cannot take over {existing!r} on {index}: it wraps no streams")
+        """Make a stream from an existing one of the driver; called by ``Stream.wrap``."""
+        raise DeviceError(f"{type(self).__name__} cannot adopt {existing!r} on {index}: it wraps no streams")
 
 
+Capabilities.__module__ = "eventide"
 DeviceBackend.__module__ = MarkerState.__module__ = "eventide.backends"

@@ -1,4 +1,4 @@
-"""Compiling a device from C++ sources. One call of the compiler, no cache; what it says is shown whole."""
+"""Compiling a device from C++ sources. One call of the compiler, no cache; errors contain its whole output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build_library(
 ) -> str:
     """Compile sources into ``lib<name>.so`` in the build directory (a new temporary one by default); returns its path.
 
-    Paths go to the compiler as they are, one argument each: spaces and quotes in them mean nothing special. The
+    Paths go to the compiler as they are, one argument each: spaces and quotes in them are not interpreted. The
     compiler is $CXX, or c++, or g++, or clang++.
     """
     if isinstance(sources, str | os.PathLike) or isinstance(include_paths, str | os.PathLike):
@@ -49,7 +49,7 @@ def build_library(
     files = [Path(source).resolve() for source in sources]
     if not files or not all(file.is_file() for file in files):
         lost = ", ".join(str(file) for file in files if not file.is_file()) or "none were given"
-        raise UsageValueError(f"the sources of device {name!r} are not all there: {lost}")
+        raise UsageValueError(f"the sources of device {name!r} do not all exist: {lost}")
     folder = Path(build_directory) if build_directory is not None else Path(tempfile.mkdtemp(prefix="eventide-"))
     folder.mkdir(parents=True, exist_ok=True)
     library = folder.resolve() / f"lib{name}.so"
@@ -62,7 +62,7 @@ def build_library(
         *extra_flags,
         *("-o", str(library)),
     ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - what the caller wants
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the caller's command
     if ended.returncode:
         shown = f"{ended.stdout}{ended.stderr}".strip()
         raise DeviceError(f"compiling device {name!r} failed with code {ended.returncode}: {command}\n{shown}")

@@ -1,4 +1,4 @@
-"""Devices that come when somebody asks for them: `sim`, `opencl`, and those that installed packages offer.
+"""Devices that are registered on first use: `sim`, `opencl`, `torch:*`, and those of installed packages.
 
 A package offers one by an entry point in the group ``eventide.backends``, whose name is the device type and whose value
 is a DeviceBackend class.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GROUP = "eventide.backends"
 BACKENDS: dict[str, DeviceBackend] = {}  # the devices written in Python, by type
-unavailable: dict[str, str] = {}  # why a type that should be there is not
+unavailable: dict[str, str] = {}  # why an offered type cannot be registered
 
 
 def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = None) -> str:
@@ -44,15 +44,15 @@ def add(kind: str, backend: DeviceBackend) -> None:
 
 
 def unregister(kind: str) -> None:
-    """Make a device type unknown again; one that has open streams is a DeviceError."""
+    """Remove a device type; DeviceError if it has open streams."""
     _native.device_unregister(kind)
     BACKENDS.pop(kind, None)
 
 
 def load(kind: str) -> bool:
-    """Register the device of that type if there is one to be had. False: there is none.
+    """Register the device of that type. False: there is none.
 
-    Raises DeviceError with the reason when there should be one, but what it needs is missing or broken.
+    Raises DeviceError with the reason if the type exists, but what it needs is missing or broken.
     """
     if kind == "sim":
         from eventide.backends.sim._device import the_sim
@@ -60,11 +60,11 @@ def load(kind: str) -> bool:
         register(the_sim)
         return True
     if kind == "opencl":
-        register(_made("opencl._device", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
+        register(_create("opencl._device", "OpenCL", "pyopencl", "pip install 'pyopencl[pocl]'"))
         return True
     if kind.startswith("torch:"):
         remedy = "pip install torch, of the kind that your accelerator needs"
-        add(kind, _made("torch", "Torch", "torch", remedy, kind.removeprefix("torch:")))
+        add(kind, _create("torch", "Torch", "torch", remedy, kind.removeprefix("torch:")))
         return True
     found = _offered().get(kind)
     if found is None:
@@ -76,13 +76,13 @@ def load(kind: str) -> bool:
     return True
 
 
-def load_or_say_why(kind: str) -> None:
-    """The same for a list of all: what cannot be had is a line in ``unavailable``, and logged once."""
+def load_or_log(kind: str) -> None:
+    """The same without an exception: the reason is kept in ``unavailable`` and logged once."""
     if kind in unavailable:
         return
     try:
         load(kind)
-    except Exception as error:  # noqa: BLE001 - whatever a framework does when it is imported
+    except Exception as error:  # noqa: BLE001 - imports of frameworks raise anything
         unavailable[kind] = str(error) if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
         import logging
 
@@ -90,7 +90,7 @@ def load_or_say_why(kind: str) -> None:
 
 
 def offered() -> list[str]:
-    """The types that ``load`` can register, as far as one can tell without importing anything large.
+    """The types that ``load`` can register, determined without importing a large package.
 
     torch's accelerators are among them once the program has imported torch: that takes seconds.
     """
@@ -98,17 +98,17 @@ def offered() -> list[str]:
 
 
 def _accelerators() -> list[str]:
-    """The accelerator that torch has, if somebody imported it."""
+    """The accelerator of torch, if torch is imported."""
     torch = sys.modules.get("torch")
     try:
         found = torch.accelerator.current_accelerator() if torch and torch.accelerator.is_available() else None
-    except Exception:  # noqa: BLE001 - a torch that is half imported, or of another version
+    except Exception:  # noqa: BLE001 - torch may be partly imported, or of another version
         return []
     return [f"torch:{found.type}"] if found is not None else []
 
 
-def _made(module: str, name: str, framework: str, remedy: str, *arguments: str) -> Any:
-    """A backend of ours over a framework that may be missing or broken."""
+def _create(module: str, name: str, framework: str, remedy: str, *arguments: str) -> Any:
+    """Create a backend of this package; its framework may be missing or broken."""
     from importlib import import_module
 
     try:

@@ -1,20 +1,19 @@
-"""Compile callbacks: hear when compilers run, whatever compiler it is.
+"""Compile callbacks: functions that run when any compiler starts or ends.
 
     on_compile_start, on_compile_end, callback_handler   the outermost compile of all threads   _handler.py
-    on_each_compile -> CompileSubscription                every compile, as a CompileRecord      _each.py
-    CallbackTrigger, CallbackArgs                         what start and end callbacks get       _record.py
-    Compile, CompileRecord                                one that runs, one that is over        _compile.py, _record.py
+    on_each_compile                                       every compile, as a CompileRecord      _handler.py
+    CallbackTrigger, CallbackArgs                         arguments of start and end callbacks       _record.py
+    Compile, CompileRecord                                a running one, an ended one        _handler.py, _record.py
 
 Each compile is also a span of category "compile" when something is being recorded (_record.py).
 
 The names and arguments are those of ``torch._dynamo.callback``. Compilers are connected by
-``eventide.integrations``; any other says ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
+``eventide.integrations``; others use ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """
 
-from eventide.compiling._compile import Compile
-from eventide.compiling._each import CompileSubscription
 from eventide.compiling._handler import (
     CompilationCallbackHandler,
+    Compile,
     callback_handler,
     on_compile_end,
     on_compile_start,
@@ -28,7 +27,6 @@ __all__ = [
     "CompilationCallbackHandler",
     "Compile",
     "CompileRecord",
-    "CompileSubscription",
     "callback_handler",
     "on_compile_end",
     "on_compile_start",

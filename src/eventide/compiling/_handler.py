@@ -1,13 +1,13 @@
 """CompilationCallbackHandler: start for the outermost compile, end when the last one is over, over all threads.
 
-Who guards what: `_lock` guards `_running`, `_current`, `_due` and `_delivering`, and nobody is called under it.
-Callbacks run one start or end at a time, in order, on the thread that made it happen; where another thread is still at
-the callbacks of an earlier one, that thread runs these too. So starts and ends alternate and nothing ever waits.
+`_lock` guards `_running`, `_current`, `_due` and `_delivering`; no callback runs under it.
+Callbacks run one start or end at a time, in order, on the thread that caused it; if another thread still runs the
+callbacks of an earlier one, that thread runs these too. So starts and ends alternate, and no thread waits.
 """
 
 from __future__ import annotations
 
-import os
+import itertools
 import threading
 import time
 from collections import deque
@@ -15,13 +15,139 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from eventide.compiling._compile import Compile
-from eventide.compiling._each import CompileSubscription, EachCallback, Listeners
+from eventide._util.process import after_fork
+from eventide._util.subscription import Subscription
 from eventide.compiling._record import CallbackArgs, CallbackTrigger, CompileRecord, record_in_trace
 from eventide.compiling._signature import call, check_callback
 from eventide.errors import UsageTypeError, UsageValueError, report_callback_error
 
 Callback = Callable[..., object]
+EachCallback = Callable[[CompileRecord], object]
+
+
+class Compile:
+    """A compile between its start and its record.
+
+    ``end()`` is the usual end. For a compiler that reports details later, ``stop()`` ends the time and runs the end
+    callbacks, and ``publish()`` passes the record to the callbacks of each compile. Each has an effect once.
+    """
+
+    __slots__ = (
+        "_counted",
+        "_error",
+        "_handler",
+        "_published",
+        "_stack",
+        "args",
+        "depth",
+        "start_ns",
+        "stopped_ns",
+        "thread",
+    )
+
+    def __init__(
+        self,
+        handler: CompilationCallbackHandler,
+        args: CallbackArgs,
+        stack: list[Compile],
+        *,
+        start_ns: int,
+        counted: bool,
+    ) -> None:
+        self.args = args
+        self.start_ns = start_ns
+        self.thread = threading.get_native_id()
+        self.depth = len(stack)
+        self.stopped_ns: int | None = None
+        self._handler = handler
+        self._stack = stack
+        self._counted = counted  # whether the handler counts it as running
+        self._error: str | None = None
+        self._published = False
+        stack.append(self)
+
+    def stop(self, error: BaseException | str | None = None, *, at_ns: int | None = None) -> None:
+        """The compiler has ended, with `error` if given. Runs the end callbacks if this was the last one running."""
+        if self.stopped_ns is not None:
+            return
+        self.stopped_ns = time.monotonic_ns() if at_ns is None else at_ns
+        self._error = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else error
+        self._stack.remove(self)
+        self._handler._leave(self._counted)  # noqa: SLF001 - one mechanism
+
+    def publish(self, *, name: str | None = None, ok: bool | None = True, **fields: Any) -> CompileRecord | None:
+        """Publish the record, with further fields of CompileRecord by name."""
+        if self._published:
+            return None
+        self._published = True
+        self.stop()
+        assert self.stopped_ns is not None  # noqa: S101  (stop() set it)
+        record = CompileRecord(
+            trigger=self.args.callback_trigger,
+            id=self.args.compile_id,
+            name=name if name is not None else self.args.name,
+            thread=self.thread,
+            depth=self.depth,
+            start_ns=self.start_ns,
+            duration_ns=max(0, self.stopped_ns - self.start_ns),
+            ok=ok if self._error is None else False,
+            error=self._error,
+            **fields,
+        )
+        self._handler._publish(record)  # noqa: SLF001 - as above
+        return record
+
+    def end(self, error: BaseException | str | None = None, **fields: Any) -> CompileRecord | None:
+        """Stop and publish in one."""
+        try:
+            self.stop(error)
+        finally:
+            record = self.publish(**fields)
+        return record
+
+    def __repr__(self) -> str:
+        state = "running" if self.stopped_ns is None else "ended"
+        return f"<Compile {self.args.callback_trigger.name} {self.args.compile_id}, {state}>"
+
+
+class _Listeners:
+    """The callbacks of ``on_each_compile``. `_all` is replaced, never changed: iterating it uses a snapshot."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, EachCallback] = {}
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()  # guards the replacing of _all; no callback runs under it
+        self._busy = threading.local()  # .now: numbers of the callbacks that run on this thread
+        self.errors = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, callback: EachCallback) -> Subscription:
+        """Call it with every record."""
+        number = next(self._numbers)
+        with self._lock:
+            self._all = {**self._all, number: callback}
+        return Subscription("each compile", lambda: self._remove(number))
+
+    def _remove(self, number: int) -> None:
+        with self._lock:
+            self._all = {kept: callback for kept, callback in self._all.items() if kept != number}
+
+    def publish(self, record: CompileRecord) -> None:
+        """Call all with a record. A callback does not receive compiles that it causes: that would never end."""
+        busy: set[int] = self._busy.__dict__.setdefault("now", set())
+        for number, callback in self._all.items():
+            if number in busy:
+                continue
+            busy.add(number)
+            try:
+                callback(record)
+            except Exception as error:  # noqa: BLE001 - a callback must not break the compile it observes
+                self.errors += 1
+                report_callback_error("compile", callback, error)
+            finally:
+                busy.discard(number)
 
 
 class CompilationCallbackHandler:
@@ -30,14 +156,14 @@ class CompilationCallbackHandler:
     def __init__(self, start_callbacks: Sequence[Callback] = (), end_callbacks: Sequence[Callback] = ()) -> None:
         self.start_callbacks: list[Callback] = list(start_callbacks)
         self.end_callbacks: list[Callback] = list(end_callbacks)
-        self._each = Listeners()
+        self._each = _Listeners()
         self._local = threading.local()  # .stack: compiles that run on this thread; .inside: callbacks that do
         self._errors = 0
         self._compiles = 0
         self._reset()
 
     def _reset(self) -> None:
-        """The state of a handler that nobody uses; also that of a forked child, where other threads are gone."""
+        """The initial state; also that of a forked child, which has no other threads."""
         self._lock = threading.Lock()
         self._running = sum(one._counted for one in self._stack())  # noqa: SLF001  (one mechanism)
         self._due: deque[tuple[str, CallbackArgs]] = deque()
@@ -52,20 +178,20 @@ class CompilationCallbackHandler:
         return callback
 
     def register_end_callback(self, callback: Callback) -> Callback:
-        """Call callback(args) when the last compile that runs is over. Returns it, so this is a decorator too."""
+        """Call callback(args) when the last running compile has ended. Returns it, so this is a decorator too."""
         check_callback("compile end", callback)
         self.end_callbacks.append(callback)
         return callback
 
     def remove_start_callback(self, callback: Callback) -> None:
-        """Call it no more; the oldest registration goes first."""
+        """Remove a callback; its oldest registration first."""
         _remove("start", self.start_callbacks, callback)
 
     def remove_end_callback(self, callback: Callback) -> None:
-        """Call it no more; the oldest registration goes first."""
+        """Remove a callback; its oldest registration first."""
         _remove("end", self.end_callbacks, callback)
 
-    def on_each_compile(self, callback: EachCallback) -> CompileSubscription:
+    def on_each_compile(self, callback: EachCallback) -> Subscription:
         """Call callback(record) after every compile, nested ones too, until the subscription is closed."""
         if not callable(callback):
             raise UsageTypeError(f"a compile callback must be callable, not {type(callback).__name__}")
@@ -81,28 +207,28 @@ class CompilationCallbackHandler:
 
     @contextmanager
     def install_callbacks(
-        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, **known: Any
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, **fields: Any
     ) -> Iterator[Compile]:
-        """The block is a compile. Its own error passes through; `known` are fields of its CompileRecord."""
+        """The block is a compile. Its own error passes through; `fields` are fields of its CompileRecord."""
         compile_ = self.begin(trigger, compile_id, name=name)
         try:
             yield compile_
         except BaseException as error:
-            compile_.end(error, **known)
+            compile_.end(error, **fields)
             raise
-        compile_.end(**known)
+        compile_.end(**fields)
 
     def begin(
-        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start: int | None = None
+        self, trigger: CallbackTrigger, compile_id: str, *, name: str | None = None, start_ns: int | None = None
     ) -> Compile:
-        """A compile starts (at `start` ns, else now); for compilers that tell start and end apart. See Compile."""
+        """A compile starts, at `start_ns` or now; for compilers with separate start and end. See Compile."""
         if not isinstance(trigger, CallbackTrigger):
             raise UsageTypeError(f"a trigger is a CallbackTrigger, not {type(trigger).__name__}")
         args = CallbackArgs(trigger, str(compile_id), name)
-        # What a callback compiles is its own business: it neither starts nor ends anything for the others.
+        # Compiles inside a callback are not counted: they neither start nor end anything for others.
         counted = not self._local.__dict__.get("inside")
-        now = time.monotonic_ns() if start is None else start
-        compile_ = Compile(self, args, self._stack(), start=now, counted=counted)
+        now = time.monotonic_ns() if start_ns is None else start_ns
+        compile_ = Compile(self, args, self._stack(), start_ns=now, counted=counted)
         with self._lock:
             self._compiles += 1
             self._running += counted
@@ -111,24 +237,24 @@ class CompilationCallbackHandler:
                 self._due.append(("start", args))
         try:
             self._deliver()
-        except BaseException:  # Ctrl-C in a start callback: there will be no compile
+        except BaseException:  # Ctrl-C in a start callback: the compile does not happen
             compile_.end()
             raise
         return compile_
 
     def report(
-        self, trigger: CallbackTrigger, compile_id: str, *, duration: int, end: int | None = None, **known: Any
+        self, trigger: CallbackTrigger, compile_id: str, *, duration_ns: int, end_ns: int | None = None, **fields: Any
     ) -> CompileRecord | None:
-        """A compile is over whose start nobody told: start and end callbacks both run now. Nanoseconds."""
-        if duration < 0:
-            raise UsageValueError(f"a compile cannot take {duration} ns")
-        over = time.monotonic_ns() if end is None else end
-        compile_ = self.begin(trigger, compile_id, name=known.pop("name", None), start=over - duration)
-        compile_.stop(known.pop("error", None), at=over)
-        return compile_.publish(**known)
+        """Report a compile that has ended, and whose start was not reported: start and end callbacks both run now."""
+        if duration_ns < 0:
+            raise UsageValueError(f"a compile cannot take {duration_ns} ns")
+        over = time.monotonic_ns() if end_ns is None else end_ns
+        compile_ = self.begin(trigger, compile_id, name=fields.pop("name", None), start_ns=over - duration_ns)
+        compile_.stop(fields.pop("error", None), at_ns=over)
+        return compile_.publish(**fields)
 
     def clear(self) -> None:
-        """Drop all start and end callbacks, also while something compiles; those who hear each compile stay."""
+        """Remove all start and end callbacks, also while something compiles; callbacks of each compile remain."""
         self.start_callbacks.clear()
         self.end_callbacks.clear()
 
@@ -154,7 +280,7 @@ class CompilationCallbackHandler:
         self._deliver()
 
     def _deliver(self) -> None:
-        """Run what is due, in order, unless somebody is at it. A Ctrl-C in between is raised when all is done."""
+        """Run what is due, in order, unless another thread does. A Ctrl-C in between is raised at the end."""
         with self._lock:
             if self._delivering or not self._due:
                 return
@@ -188,7 +314,7 @@ class CompilationCallbackHandler:
             for callback in tuple(callbacks):
                 try:
                     call(callback, args)
-                except Exception as error:  # noqa: BLE001  (a callback never disturbs the compile)
+                except Exception as error:  # noqa: BLE001  (a callback must not break the compile)
                     self._errors += 1
                     report_callback_error(f"compile {what}", callback, error)
         finally:
@@ -196,7 +322,7 @@ class CompilationCallbackHandler:
 
     def _publish(self, record: CompileRecord) -> None:
         record_in_trace(record)
-        self._each.tell(record)
+        self._each.publish(record)
 
 
 def _remove(what: str, callbacks: list[Callback], callback: Callback) -> None:
@@ -207,7 +333,7 @@ def _remove(what: str, callbacks: list[Callback], callback: Callback) -> None:
 
 
 callback_handler = CompilationCallbackHandler()
-os.register_at_fork(after_in_child=callback_handler._reset)  # noqa: SLF001  (our own)
+after_fork(callback_handler._reset)  # noqa: SLF001 - of this file
 
 
 def on_compile_start(callback: Callback) -> Callback:
@@ -216,10 +342,10 @@ def on_compile_start(callback: Callback) -> Callback:
 
 
 def on_compile_end(callback: Callback) -> Callback:
-    """Decorator: call it when the last compile that runs is over, with the CallbackArgs that start got."""
+    """Decorator: call it when the last running compile has ended, with the CallbackArgs that start got."""
     return callback_handler.register_end_callback(callback)
 
 
-def on_each_compile(callback: EachCallback) -> CompileSubscription:
+def on_each_compile(callback: EachCallback) -> Subscription:
     """Call callback(CompileRecord) after every compile, nested ones too, until the subscription is closed."""
     return callback_handler.on_each_compile(callback)

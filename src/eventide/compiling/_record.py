@@ -1,4 +1,4 @@
-"""A compile as data: what triggered it, what callbacks get, its record when it is over, and its span of the trace."""
+"""A compile as data: its trigger, the arguments of callbacks, its record, and its span in the trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from eventide import _native
 
-_TOLD = ("id", "depth", "error", "recompile", "reason", "cache_hit", "graph_breaks")
+_SHOWN = ("id", "depth", "error", "recompile", "reason", "cache_hit", "graph_breaks")
 
 
 class CallbackTrigger(enum.Enum):
@@ -29,7 +29,7 @@ class CallbackTrigger(enum.Enum):
 
 @dataclass(frozen=True)
 class CallbackArgs:
-    """One compile: what triggered it, its id, and the name of what is compiled where that is known."""
+    """One compile: what triggered it, its id, and the name of what is compiled, if available."""
 
     callback_trigger: CallbackTrigger
     compile_id: str
@@ -38,7 +38,7 @@ class CallbackArgs:
 
 @dataclass(frozen=True)
 class CompileRecord:
-    """One compile, nested ones too. None means that the compiler did not tell; nothing is guessed."""
+    """One compile, nested ones too. None means that the compiler did not report it; no value is guessed."""
 
     trigger: CallbackTrigger
     id: str
@@ -47,41 +47,40 @@ class CompileRecord:
     """The system's id of the thread that compiled."""
     depth: int
     """0 for the outermost compile of its thread."""
-    start: int
-    """Nanoseconds on CLOCK_MONOTONIC, the clock of the trace."""
-    duration: int
-    """Nanoseconds."""
+    start_ns: int
+    """On CLOCK_MONOTONIC, the clock of the trace."""
+    duration_ns: int
     ok: bool | None = True
     error: str | None = None
     """Type and message of the error that ended the compile."""
     recompile: bool | None = None
-    """True: the same code was compiled before. False: it is the first time."""
+    """True: the same code was compiled before. False: this is the first time."""
     reason: str | None = None
-    """Why it was compiled again."""
+    """The reason of a recompile."""
     cache_hit: bool | None = None
-    stages: tuple[tuple[str, int], ...] | None = None
-    """Parts of the compile by name, each in nanoseconds."""
+    stages_ns: tuple[tuple[str, int], ...] | None = None
+    """Parts of the compile, by name, and the duration of each."""
     graph_breaks: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What else the compiler told."""
+    """Other values that the compiler reported."""
 
     @property
-    def end(self) -> int:
-        """When it was over, in nanoseconds on CLOCK_MONOTONIC."""
-        return self.start + self.duration
+    def end_ns(self) -> int:
+        """When it ended, on CLOCK_MONOTONIC."""
+        return self.start_ns + self.duration_ns
 
 
 def record_in_trace(record: CompileRecord) -> None:
-    """A span of the thread that compiled, which is this one. Nothing happens when nothing is being recorded."""
+    """Record a span of this thread, which compiled, if anything is recording."""
     if not _native.recorder_path():
         return
     args: dict[str, Any] = {"trigger": record.trigger.name}
-    args |= {name: getattr(record, name) for name in _TOLD if getattr(record, name) is not None}
-    if record.stages is not None:
-        args["stages_ns"] = dict(record.stages)
+    args |= {name: getattr(record, name) for name in _SHOWN if getattr(record, name) is not None}
+    if record.stages_ns is not None:
+        args["stages_ns"] = dict(record.stages_ns)
     if record.details:
         args["details"] = dict(record.details)
     name = record.name or f"{record.trigger.name} {record.id}"
     outcome = None if record.ok is None else "ok" if record.ok else "failed"
     text = json.dumps(args, default=str)
-    _native.record_span(None, name, "compile", record.start, record.end, text, outcome=outcome)
+    _native.record_span(None, name, "compile", record.start_ns, record.end_ns, text, outcome=outcome)

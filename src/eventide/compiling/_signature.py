@@ -1,4 +1,4 @@
-"""Callbacks may take the CallbackArgs or nothing: both are written in the wild."""
+"""Callbacks may take the CallbackArgs or nothing: programs use both."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 from eventide.compiling._record import CallbackArgs
 from eventide.errors import UsageTypeError
 
-_known: WeakKeyDictionary[Callable[..., object], int | None] = WeakKeyDictionary()  # reading a signature takes 30 us
+_counts: WeakKeyDictionary[Callable[..., object], int | None] = WeakKeyDictionary()  # reading a signature takes 30 us
 
 
 def check_callback(what: str, callback: Callable[..., object]) -> None:
-    """Refuse what could never be called."""
+    """Raise for a callback that cannot be called."""
     if not callable(callback):
         raise UsageTypeError(f"a {what} callback must be callable, not {type(callback).__name__}")
     if _arguments(callback) is None:
@@ -23,7 +23,7 @@ def check_callback(what: str, callback: Callable[..., object]) -> None:
 
 
 def call(callback: Callable[..., object], args: CallbackArgs) -> None:
-    """Call it the way it can be called."""
+    """Call it with as many arguments as it takes."""
     if _arguments(callback) == 0:
         callback()
     else:
@@ -32,10 +32,10 @@ def call(callback: Callable[..., object], args: CallbackArgs) -> None:
 
 def _arguments(callback: Callable[..., object]) -> int | None:
     try:
-        return _known[callback]
+        return _counts[callback]
     except KeyError:
-        return _known.setdefault(callback, _read(callback))
-    except TypeError:  # one that cannot be a key
+        return _counts.setdefault(callback, _read(callback))
+    except TypeError:  # not hashable
         return _read(callback)
 
 
@@ -43,7 +43,7 @@ def _read(callback: Callable[..., object]) -> int | None:
     """1 or 0, how many arguments it can be called with, 1 first; None if neither."""
     try:
         signature = inspect.signature(callback)
-    except (TypeError, ValueError):  # a builtin that does not say
+    except (TypeError, ValueError):  # a builtin without a signature
         return 1
     for count in (1, 0):
         try:

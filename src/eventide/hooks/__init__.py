@@ -1,62 +1,46 @@
-"""Hooks: places in the runtime that tell their listeners what happened.
+"""Hooks: points in the runtime where registered functions are called.
 
-    on, register_callback_for_*, *Callbacks   functions on one hook           _registry.py
-    Subscription                              what closes them again          _subscription.py
-    Observer, observe, HookRecord             an object with a method each    _observer.py
-    feed                                      streams, events and work of a framework that is not ours
+    on, statistics        call a function at one hook, and count its calls                  _subscribe.py
+    Observer, observe     an object with a method for each hook                             _observer.py
+    Subscription          the handle of a registration; closing it unregisters              eventide._util
+    HookRecord            what an Observer receives
+    feed                  report streams, events and work of another framework              feed.py
+    torch_compat          the registries and functions of ``torch.xpu._gpu_trace``          torch_compat.py
 
-Ten hooks have the names and arguments of ``torch.xpu._gpu_trace``; eight are ours.
+Ten hooks have the names and arguments of torch; eight are our own. Times are nanoseconds of CLOCK_MONOTONIC.
 """
 
 from eventide._native import HookRecord
+from eventide._util.subscription import Subscription
 from eventide.hooks._observer import Observer, observe
-from eventide.hooks._registry import (
-    HOOKS,
+from eventide.hooks._subscribe import HOOKS, on, statistics
+from eventide.hooks.torch_compat import (
     CallbackRegistry,
-    CollectiveLaunchCallbacks,
     DeviceSynchronizationCallbacks,
     EventCreationCallbacks,
     EventDeletionCallbacks,
     EventRecordCallbacks,
     EventSynchronizationCallbacks,
     EventWaitCallbacks,
-    HostAccessCallbacks,
-    HostSignalCallbacks,
-    HostWaitCallbacks,
     MemoryAllocationCallbacks,
     MemoryDeallocationCallbacks,
-    MemoryUseCallbacks,
     StreamCreationCallbacks,
-    StreamDeletionCallbacks,
     StreamSynchronizationCallbacks,
-    WorkCompletionCallbacks,
-    WorkSubmissionCallbacks,
-    on,
-    register_callback_for_collective_launch,
     register_callback_for_device_synchronization,
     register_callback_for_event_creation,
     register_callback_for_event_deletion,
     register_callback_for_event_record,
     register_callback_for_event_synchronization,
     register_callback_for_event_wait,
-    register_callback_for_host_access,
-    register_callback_for_host_signal,
-    register_callback_for_host_wait,
     register_callback_for_memory_allocation,
     register_callback_for_memory_deallocation,
-    register_callback_for_memory_use,
     register_callback_for_stream_creation,
-    register_callback_for_stream_deletion,
     register_callback_for_stream_synchronization,
-    register_callback_for_work_completion,
-    register_callback_for_work_submission,
 )
-from eventide.hooks._subscription import Subscription
 
 __all__ = [
     "HOOKS",
     "CallbackRegistry",
-    "CollectiveLaunchCallbacks",
     "DeviceSynchronizationCallbacks",
     "EventCreationCallbacks",
     "EventDeletionCallbacks",
@@ -64,39 +48,25 @@ __all__ = [
     "EventSynchronizationCallbacks",
     "EventWaitCallbacks",
     "HookRecord",
-    "HostAccessCallbacks",
-    "HostSignalCallbacks",
-    "HostWaitCallbacks",
     "MemoryAllocationCallbacks",
     "MemoryDeallocationCallbacks",
-    "MemoryUseCallbacks",
     "Observer",
     "StreamCreationCallbacks",
-    "StreamDeletionCallbacks",
     "StreamSynchronizationCallbacks",
     "Subscription",
-    "WorkCompletionCallbacks",
-    "WorkSubmissionCallbacks",
     "observe",
     "on",
-    "register_callback_for_collective_launch",
     "register_callback_for_device_synchronization",
     "register_callback_for_event_creation",
     "register_callback_for_event_deletion",
     "register_callback_for_event_record",
     "register_callback_for_event_synchronization",
     "register_callback_for_event_wait",
-    "register_callback_for_host_access",
-    "register_callback_for_host_signal",
-    "register_callback_for_host_wait",
     "register_callback_for_memory_allocation",
     "register_callback_for_memory_deallocation",
-    "register_callback_for_memory_use",
     "register_callback_for_stream_creation",
-    "register_callback_for_stream_deletion",
     "register_callback_for_stream_synchronization",
-    "register_callback_for_work_completion",
-    "register_callback_for_work_submission",
+    "statistics",
 ]
 
 HookRecord.__module__ = "eventide.hooks"

@@ -1,28 +1,30 @@
 """Observers: an object with a method for each hook."""
 
+from eventide import _native
 from eventide._native import HookRecord
+from eventide._util.subscription import Subscription
 from eventide.errors import UsageTypeError
-from eventide.hooks._subscription import HOOK_NUMBERS, Subscription, subscribe
+from eventide.hooks._subscribe import HOOK_NUMBERS, subscribe
 
 
 class Observer:
-    """Override what you want to hear; what you do not override costs nothing.
+    """Override the methods of the hooks to observe. A method that is not overridden costs nothing.
 
-    Each method gets the whole record. Which ones are overridden is looked up once, by ``observe``. A method that raises
-    is logged and counted, and the program goes on.
+    Each method receives the whole record. ``observe`` determines once which methods are overridden. An exception of a
+    method is logged and counted, and the program continues.
     """
 
     def event_creation(self, record: HookRecord) -> None:
         """An event was recorded for the first time."""
 
     def event_deletion(self, record: HookRecord) -> None:
-        """An event that was recorded is about to go."""
+        """An event that was recorded is about to be destroyed."""
 
     def event_record(self, record: HookRecord) -> None:
         """An event was recorded on a stream."""
 
     def event_wait(self, record: HookRecord) -> None:
-        """A stream was told to wait for an event."""
+        """A wait for an event was queued on a stream."""
 
     def memory_allocation(self, record: HookRecord) -> None:
         """Memory was allocated."""
@@ -31,7 +33,7 @@ class Observer:
         """Memory is about to be freed."""
 
     def stream_creation(self, record: HookRecord) -> None:
-        """A stream was made."""
+        """A stream was created."""
 
     def device_synchronization(self, record: HookRecord) -> None:
         """The host is about to block for a device."""
@@ -52,40 +54,47 @@ class Observer:
         """The host blocked for ``record.waited_ns``."""
 
     def stream_deletion(self, record: HookRecord) -> None:
-        """A stream is about to go."""
+        """A stream is about to be destroyed."""
 
     def work_submission(self, record: HookRecord) -> None:
         """Work was submitted."""
 
     def work_completion(self, record: HookRecord) -> None:
-        """Work is over."""
+        """Work ended."""
 
     def collective_launch(self, record: HookRecord) -> None:
         """A collective was launched."""
 
     def memory_use(self, record: HookRecord) -> None:
-        """Memory was lent to a stream: ``Buffer.record_stream``."""
+        """A stream uses the memory: ``Buffer.record_stream``."""
 
     def host_access(self, record: HookRecord) -> None:
-        """A host thread touches memory itself."""
+        """A host thread accesses memory itself."""
 
     def host_signal(self, record: HookRecord) -> None:
-        """A host thread hands over to another; ``record.handle`` is the token."""
+        """A host thread signals another one; ``record.handle`` is the token."""
 
     def host_wait(self, record: HookRecord) -> None:
-        """A host thread received a token, or learnt that an event, a work or a stream is over."""
+        """A host thread received a token, or observed that an event, work or a stream ended."""
 
 
 def observe(observer: Observer) -> Subscription:
-    """Tell the observer everything it has a method for, until the Subscription is closed."""
+    """Call the overridden methods of the observer at their hooks until the Subscription is closed."""
     if not isinstance(observer, Observer):
         raise UsageTypeError(f"observe needs an eventide.hooks.Observer, not {type(observer).__name__}")
-    places = []
+    names: list[str] = []
+    registrations: list[tuple[int, int]] = []
     for hook in HOOK_NUMBERS:
         for method, end in ((hook, False), (f"{hook}_end", True)):
             if getattr(type(observer), method, None) is not getattr(Observer, method, None):
-                places.append(subscribe(hook, getattr(observer, method), None, observer=True, end=end))
-    return Subscription(tuple(places))
+                registrations.append(subscribe(hook, getattr(observer, method), None, observer=True, end=end))
+                names.append(hook)
+
+    def close() -> None:
+        for number, registration in registrations:
+            _native.hook_remove(number, registration)
+
+    return Subscription(", ".join(dict.fromkeys(names)) or "no hook", close)
 
 
 Observer.__module__ = "eventide.hooks"

@@ -1,7 +1,7 @@
-"""The feed: an adapter tells our hooks about streams, events, work and memory of a framework that is not ours.
+"""The feed: an adapter reports streams, events, work and memory of another framework to our hooks.
 
-Everything is told on the thread that did it, in the order in which it did it. Ids come from the counters of the
-runtime, so that none is given twice. Nobody listening costs a call and a look.
+Everything is reported on the thread that did it, in that order. Ids come from the counters of the runtime, so they are
+unique. Without listeners a report costs one call and one check.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from typing import TypeAlias
 
 from eventide import _native
-from eventide.hooks._subscription import HOOK_NUMBERS
+from eventide.hooks._subscribe import HOOK_NUMBERS
 
 Access: TypeAlias = tuple[int, int] | tuple[int, int, int, int, bool]
 """(address, bytes), or (address, bytes, run, stride, possible) as native/core/hooks/hub.hpp has it."""
@@ -21,13 +21,13 @@ _SUBMISSION = HOOK_NUMBERS["work_submission"]
 _COMPLETION = HOOK_NUMBERS["work_completion"]
 _RECORD = HOOK_NUMBERS["event_record"]
 _WAIT = HOOK_NUMBERS["event_wait"]
-_FIRST_ADDRESS = 1 << 61  # no host pointer lies here, nor a buffer of ours
+_FIRST_ADDRESS = 1 << 61  # outside of host pointers and of our buffers
 _PAGE = 4096
 _lock = threading.Lock()  # guards _memory
 
 
 class _Memory:
-    """Where the next one goes."""
+    """Allocates addresses."""
 
     def __init__(self) -> None:
         self._next = _FIRST_ADDRESS
@@ -42,18 +42,18 @@ _memory = _Memory()
 
 
 def listening() -> bool:
-    """True while anybody hears work or memory: without, an adapter need not say anything."""
+    """True while work has listeners: otherwise an adapter need not report anything."""
     return _native.listening(_SUBMISSION) or _native.listening(_COMPLETION)
 
 
 def new_memory(nbytes: int) -> int:
-    """An address for memory that has none which the host could see. Ranges never overlap."""
+    """An address for memory without an address on the host. Ranges never overlap."""
     with _lock:
         return _memory.take(nbytes)
 
 
 class ForeignStream:
-    """A stream of another framework. `device` is a name such as "opencl:PoCL:0", `name` what people call the stream."""
+    """A stream of another framework. `device` is a name such as "opencl:PoCL:0", `name` is for people."""
 
     __slots__ = ("device", "id", "name")
 
@@ -61,33 +61,33 @@ class ForeignStream:
         self.device = _native.feed_device(device)
         self.id = _native.feed_stream()
         self.name = name
-        self.tell()
+        self.announce()
 
-    def tell(self) -> None:
-        """That it is there. Again for listeners that came later: nobody minds hearing it twice."""
+    def announce(self) -> None:
+        """Report its creation. May be repeated for listeners that were added later."""
         _native.feed(HOOK_NUMBERS["stream_creation"], self.device, self.id, name=self.name)
 
     def submit(self, name: str, reads: Accesses | None = None, writes: Accesses | None = None) -> int:
-        """Work is enqueued; gives its id. None: nobody knows what it touches."""
+        """Report that work was enqueued; returns its id. None: its accesses are unknown."""
         work = _native.feed_work()
         _native.feed(_SUBMISSION, self.device, self.id, work=work, name=name, reads=reads, writes=writes)
         return work
 
     def complete(self, work: int, start_ns: int, end_ns: int, *, ok: bool = True) -> None:
-        """Work is over; times are CLOCK_MONOTONIC."""
+        """Report that work ended; times are CLOCK_MONOTONIC."""
         outcome = _OK if ok else _FAILED
         _native.feed(_COMPLETION, self.device, self.id, work=work, start_ns=start_ns, end_ns=end_ns, outcome=outcome)
 
     def record(self, event: int) -> None:
-        """The event, which is new, stands behind all that was enqueued."""
+        """Report that a new event was recorded, after all that was enqueued."""
         _native.feed(_RECORD, self.device, self.id, event, 1)
 
     def wait(self, event: int) -> None:
-        """What is enqueued from now on comes after the event."""
+        """Report that what is enqueued later waits for the event."""
         _native.feed(_WAIT, self.device, self.id, event, 1)
 
     def delete(self) -> None:
-        """It is gone; what it has still runs."""
+        """Report its deletion; queued work still runs."""
         _native.feed(HOOK_NUMBERS["stream_deletion"], self.device, self.id)
 
 
@@ -96,18 +96,18 @@ def new_event() -> int:
     return _native.feed_event()
 
 
-def event_gone(event: int) -> None:
-    """Nobody can wait for it any more."""
+def event_deleted(event: int) -> None:
+    """Report that an event was deleted."""
     _native.feed(HOOK_NUMBERS["event_deletion"], event=event)
 
 
-def learnt(stream: ForeignStream, event: int) -> None:
-    """The host knows now that the event is over, without having asked to wait."""
+def host_observed_completion(stream: ForeignStream, event: int) -> None:
+    """Report that the host observed the completion of an event without waiting for it."""
     _native.feed(HOOK_NUMBERS["host_wait"], stream.device, stream.id, event, 1)
 
 
 class Sync:
-    """The host waits for an event, or a stream: ``begin`` before, ``end`` after."""
+    """The host waits for an event or a stream, from the creation of this object to ``end``."""
 
     __slots__ = ("_event", "_handle", "_hook", "_stream")
 
@@ -115,13 +115,13 @@ class Sync:
         self._hook = HOOK_NUMBERS["event_synchronization" if event else "stream_synchronization"]
         self._stream, self._event = stream, event
         self._handle = _native.new_token()
-        self._tell(end=False)
+        self._report(end=False)
 
     def end(self, *, gave_up: bool = False) -> None:
-        """It is over, or the wait failed."""
-        self._tell(end=True, name="gave up" if gave_up else "")
+        """The wait ended, or failed."""
+        self._report(end=True, name="gave up" if gave_up else "")
 
-    def _tell(self, *, end: bool, name: str = "") -> None:
+    def _report(self, *, end: bool, name: str = "") -> None:
         stream, event = self._stream, self._event
         _native.feed(
             self._hook, stream.device, stream.id, event, 1 if event else 0, handle=self._handle, end=end, name=name
@@ -129,12 +129,12 @@ class Sync:
 
 
 def allocated(device: str, address: int, nbytes: int) -> None:
-    """Memory is there."""
+    """Report that memory was allocated."""
     _native.feed(HOOK_NUMBERS["memory_allocation"], _native.feed_device(device), handle=address, bytes=nbytes)
 
 
 def freed(device: str, address: int, nbytes: int) -> None:
-    """The last reference to memory went; the framework keeps it until work that has it is over."""
+    """Report that the last reference was dropped; the framework frees it when work that uses it has ended."""
     _native.feed(
         HOOK_NUMBERS["memory_deallocation"], _native.feed_device(device), handle=address, bytes=nbytes, name="dropped"
     )

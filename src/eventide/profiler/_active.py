@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import logging
-import os
 import threading
 from typing import TYPE_CHECKING
 
 from eventide import _native
+from eventide._util import process
 from eventide.profiler._recording import recording
 
 if TYPE_CHECKING:
@@ -62,8 +61,7 @@ def ask_backends() -> None:
         _native.profiler_ask(what)
     if what:  # the recorder wants to stop at exit too, and what registered last goes first
         importlib.import_module("concurrent.futures.thread")  # pandas, which pyarrow looks for, cannot load it at exit
-        atexit.unregister(_stop_all)
-        atexit.register(_stop_all)
+        process.at_exit(_stop_all)
 
 
 def _stop_all() -> None:
@@ -86,4 +84,4 @@ def _in_child() -> None:
     _native.profiler_ask(0)
 
 
-os.register_at_fork(after_in_child=_in_child)
+process.after_fork(_in_child)

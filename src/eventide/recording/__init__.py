@@ -1,8 +1,7 @@
-"""From what happens in this process to a .eventide file and its Trace.
+"""Record this process into a .eventide file and its Trace.
 
 _span          span, instant, counter
-_recorder      Recorder; note, recover_trace and before_end
-_record_span   spans that are over, with arguments
+_recorder      Recorder, record_span, note, recover_trace, before_stop
 
 Other packages add to a running recording with functions of ``eventide._native`` (in C++: those of
 ``native/core/recorder/things.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a
@@ -17,20 +16,29 @@ JSON object as text, `track` is None for the calling thread's own, a name, or JS
 
 from typing import TYPE_CHECKING, Any
 
-from eventide.recording._span import counter, instant, span
+from eventide.recording._span import annotate_spans, counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide.recording._record_span import record_span
-    from eventide.recording._recorder import Recorder, before_end, note, recover_trace
+    from eventide.recording._recorder import Recorder, before_stop, note, record_span, recover_trace
 
-__all__ = ["Recorder", "before_end", "counter", "instant", "note", "record_span", "recover_trace", "span"]
+__all__ = [
+    "Recorder",
+    "annotate_spans",
+    "before_stop",
+    "counter",
+    "instant",
+    "note",
+    "record_span",
+    "recover_trace",
+    "span",
+]
 
 # Not needed by a program that only marks its spans: imported on first use.
 _ON_USE = {
     "Recorder": "_recorder",
-    "before_end": "_recorder",
+    "before_stop": "_recorder",
     "note": "_recorder",
-    "record_span": "_record_span",
+    "record_span": "_recorder",
     "recover_trace": "_recorder",
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import signal
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from eventide import _native
+from eventide._util import process
+from eventide._util.subscription import Subscription
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
@@ -23,20 +24,19 @@ if TYPE_CHECKING:
 BUFFER = 32 << 20
 SMALLEST = 1 << 20
 
-before_end: list[Callable[[], None]] = []
-"""Called before a recording ends: for those who still have something to tell."""
+_before_stop: list[Callable[[], None]] = []
 
 
 class Recorder:
-    """Everything that the hooks say, and every span, instant and counter, from start() to stop(), on all threads.
+    """Records all hooks, spans, instants and counters of all threads, from start() to stop().
 
-    ``path`` is the .eventide file (None: a temporary one, gone once it is read). ``ring`` keeps only the newest, as
-    much as ``buffer`` bytes hold. ``durable`` puts the buffer on disk beside the file instead of into shared memory.
-    ``stacks`` takes the Python stack with every span and hook. ``dump_on`` is a signal that makes a copy of what is
-    recorded so far and goes on; so do ``hang_seconds`` during which nothing was recorded: ``t.eventide`` is copied to
-    ``t-dump-1.eventide`` and so on, even if no Python can run, and a line on stderr says so. A process that is killed
-    leaves a file that ``eventide.open_trace`` reads. A recorder inside another sees the same things: its file is a copy
-    of its time.
+    ``path`` is the .eventide file (None: a temporary one, deleted once it is read). ``ring`` keeps only the newest
+    records, up to ``buffer`` bytes. ``durable`` puts the buffer on disk beside the file instead of into shared memory.
+    ``stacks`` takes the Python stack with every span and hook. The signal ``dump_on`` copies what is recorded so far,
+    while recording continues; so do ``hang_seconds`` without a record. ``t.eventide`` is copied to
+    ``t-dump-1.eventide`` and so on, even if no Python can run, and a line on stderr reports it. A process that is
+    killed leaves a file that ``eventide.open_trace`` reads. The file of a recorder inside another one is a copy of its
+    time.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class Recorder:
 
     @property
     def trace(self) -> Trace:
-        """What the last stop() gave."""
+        """The result of the last stop()."""
         if self._trace is None:
             raise UsageError("there is no trace yet; stop() the recorder first")
         return self._trace
 
     def start(self) -> Self:
-        """Begin to record. One that is recording already is an error."""
+        """Begin to record; UsageError if it is recording already."""
         if self.recording:
             raise UsageError(f"this recorder is recording to {self._path}; stop it first")
         path = self._given or _temporary()
@@ -105,15 +105,15 @@ class Recorder:
             raise UsageError(f"dump_on and hang_seconds belong to the recording that runs already, to {outer}")
         if self._outer is None:
             _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
-            atexit.register(self.close)
+            process.at_exit(self.close)
         self._path, self._pid = path, os.getpid()
         return self
 
     def stop(self) -> Trace:
-        """End the recording and give what was recorded: the Trace in its file.
+        """End the recording; returns the Trace in its file.
 
-        The file is whole when this returns, and it is read, so what happens to it later does not matter. The tables
-        are derived when the Trace is first looked at.
+        The file is complete and read when this returns, so it may be deleted. The tables are derived on first use of
+        the Trace.
         """
         path = self._end()
         from eventide.trace.formats.eventide import read_later
@@ -129,20 +129,20 @@ class Recorder:
         path = self._path
         if path is None or not self.recording:
             raise UsageError("this recorder is not recording; start it first")
-        for tell in tuple(before_end):
-            tell()
+        for callback in tuple(_before_stop):
+            callback()
         self._path = None
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}
-            _native.recorder_flush()  # sets the clock too: stamps after the last look at it would be guessed
+            _native.recorder_flush()  # also samples the clock: later timestamps would be estimated
             _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
-            atexit.unregister(self.close)
+            process.cancel_at_exit(self.close)
             _native.recorder_stop()
         return path
 
     def dump(self, path: str | os.PathLike[str]) -> Path:
-        """Write what is recorded so far to another .eventide file and go on: for a recorder that keeps the newest."""
+        """Write what is recorded so far to another .eventide file, and continue: for a recorder with ``ring``."""
         if not self.recording:
             raise UsageError("this recorder is not recording; there is nothing to dump")
         target = Path(path).absolute()
@@ -152,7 +152,7 @@ class Recorder:
         return target
 
     def close(self) -> None:
-        """End the recording and leave its file to whoever opens it; nothing happens if it has ended. Also at exit."""
+        """End the recording and keep its file; no effect if it has ended. Also called at exit."""
         if self.recording:
             path = self._end()
             if self._given is None:
@@ -172,13 +172,38 @@ class Recorder:
         return f"<Recorder, {state}>"
 
 
+def before_stop(callback: Callable[[], None]) -> Subscription:
+    """Call callback() each time before a recording stops, until the Subscription is closed.
+
+    For sources that record with a delay, such as profiles of a driver: here they record what is still missing.
+    """
+    _before_stop.append(callback)
+    return Subscription("the stop of recordings", lambda: _before_stop.remove(callback))
+
+
+def record_span(
+    name: str,
+    category: str,
+    start_ns: int,
+    end_ns: int,
+    about: dict[str, Any] | None = None,
+    *,
+    stack: bool = False,
+    work: int = 0,
+) -> None:
+    """Record a completed span of this thread, if anything is recording. Times are nanoseconds of CLOCK_MONOTONIC."""
+    args = json.dumps(about, default=str) if about else None
+    frames = _native.capture_stack() if stack else 0
+    _native.record_span(None, name, category, start_ns, end_ns, args, frames, 0, 0, work)
+
+
 def note(values: Mapping[str, Any]) -> None:
-    """Keep these with the trace that is being recorded, in its metadata; nothing happens when none is."""
+    """Keep these with the trace that is being recorded, in its metadata; no effect if none is."""
     _native.recorder_note(json.dumps(dict(values)))
 
 
 def recover_trace(path: str | os.PathLike[str]) -> None:
-    """Close the file of a process that was killed: what its buffer holds goes into it, and the buffer goes away."""
+    """Close the file of a process that was killed: the content of its buffer is moved into it."""
     _native.recover_trace(os.fspath(path))
 
 
@@ -188,7 +213,7 @@ def _signal(number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise UsageTypeError(f"dump_on is a signal such as signal.SIGUSR2, not {type(number).__name__}")
     if number not in signal.valid_signals():
-        raise UsageValueError(f"dump_on={number} is no signal; give one such as signal.SIGUSR2")
+        raise UsageValueError(f"dump_on={number} is not a signal; give one such as signal.SIGUSR2")
     return int(number)
 
 
@@ -198,7 +223,7 @@ def _nanoseconds(seconds: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise UsageTypeError(f"hang_seconds is a number, not {type(seconds).__name__}")
     if not 0.01 <= seconds <= 1e9:
-        raise UsageValueError(f"hang_seconds={seconds} is none that can be waited for; give 0.01 or more")
+        raise UsageValueError(f"hang_seconds={seconds} is not possible; it must be at least 0.01")
     return round(seconds * 1e9)
 
 

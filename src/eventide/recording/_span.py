@@ -1,4 +1,4 @@
-"""What the native span needs of Python: decorating functions of every kind, and arguments that are no plain value."""
+"""The Python half of spans: decorating functions of every kind, and arguments that are not plain values."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide._native import counter, instant, span
+from eventide._util.subscription import Subscription
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
+    from contextlib import AbstractContextManager
 
-__all__ = ["counter", "instant", "span"]
+__all__ = ["annotate_spans", "counter", "instant", "span"]
 
-# Of code objects: what calling the function gives.
+# Flags of code objects: what calling the function returns.
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _DEEPEST = 200  # characters of a repr that is kept
+
+
+def annotate_spans(make: Callable[[str], AbstractContextManager[object]]) -> Subscription:
+    """Enter make(name) with every span, and leave it with the span, until the Subscription is closed.
+
+    For a profiler of the program that is to show our spans as its own. One at a time: a second one replaces the first.
+    """
+    _native.set_span_annotator(make)
+    return Subscription("spans", lambda: _native.set_span_annotator(None))
 
 
 def decorate(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +48,7 @@ def decorate(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _flags(function: Any) -> int:
-    """Of the code behind it: through methods, partial objects and objects that are called."""
+    """The flags of its code, through methods, partial objects and callable objects."""
     for _ in range(10):
         code = getattr(function, "__code__", None)
         if code is not None:
@@ -90,7 +101,7 @@ def _around_async_generator(kept: span, function: Callable[..., Any]) -> Callabl
                         sent = yield value
                     except GeneratorExit:
                         raise
-                    except BaseException as error:  # noqa: BLE001 - thrown in: it is the inner generator's to handle
+                    except BaseException as error:  # noqa: BLE001 - thrown in: the inner generator handles it
                         resume = inner.athrow(error)
                     else:
                         resume = inner.asend(sent)

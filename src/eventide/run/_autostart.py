@@ -5,7 +5,6 @@ It never raises into the program and never prints to stdout; what it has to say 
 
 from __future__ import annotations
 
-import atexit
 import json
 import signal
 import sys
@@ -29,6 +28,7 @@ class Recording:
         with self._lock:
             if self._recorder is not None or self._over:
                 return
+            from eventide._util import process
             from eventide.recording import Recorder
 
             settings = self._settings
@@ -40,7 +40,7 @@ class Recording:
                 hang_seconds=settings["hang_seconds"],
             )
             self._recorder.start()
-            atexit.unregister(self._recorder.close)  # ours comes later: see start()
+            process.cancel_at_exit(self._recorder.close)  # stop() is called later: see start()
         self._hear_torch()
         if self._settings["sample_ms"]:
             from eventide import _native
@@ -146,13 +146,10 @@ def start(settings: str) -> None:
     """Start as the settings say. `settings` is the JSON of run._launch.Settings."""
     options = json.loads(settings)
     recording = Steps(options) if options["schedule"] else Recording(options)
-    # eventide's own exit handler, which drains the streams, was registered when it was imported; what is registered
-    # later runs earlier, so this one goes below it.
-    from eventide.runtime import _process
+    from eventide import runtime  # noqa: F401 - its exit handler drains the streams
+    from eventide._util import process
 
-    atexit.unregister(_process._at_exit)  # noqa: SLF001
-    atexit.register(recording.stop)
-    atexit.register(_process._at_exit)  # noqa: SLF001
+    process.at_exit(recording.stop, last=True)  # so the recording has what runs while streams are drained
     _install_adapters()
     if options["dump_on"]:
         signal.signal(getattr(signal, options["dump_on"]), _nothing_to_dump)

@@ -3,11 +3,11 @@
     _device.py    devices by name            _future.py    the result of work
     _stream.py    ordered queues of work     _work.py      work that declares what it touches
     _event.py     points in streams          _buffer.py    memory of a device
-    _pool.py      events used again          _current.py   the stream of this thread
-    _clock.py     device times on one axis   _copy.py      copies of immediate devices
-    access/       which memory work and the host touch
+    _pool.py      events for reuse           _current.py   the stream of this thread
+    _clock.py     device times on one axis   _copy.py      copies on immediate devices
+    access/       which memory work and the host access
 
-The semantics are native (native/core); these classes give them names, types and messages.
+The semantics are native (native/core); these classes add names, types and messages.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from eventide.runtime._event import Event
 from eventide.runtime._pool import EventPool, PoolStats
 from eventide.runtime._stream import Stream
 from eventide.runtime._work import Work, work
-from eventide.runtime.access._host import host_access
+from eventide.runtime.access import host_access
 
 __all__ = [
     "Buffer",
@@ -53,7 +53,7 @@ _ON_USE = ("Future", "Clock", "HostClock", "device_clocks")
 
 
 def _load_future() -> Any:
-    """The class Future. Its concurrent.futures takes longer to import than all the rest, so it comes when needed."""
+    """The class Future, imported on first use: its concurrent.futures takes longer to import than the rest."""
     from eventide.runtime._future import Future
 
     return Future
@@ -62,7 +62,7 @@ def _load_future() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "Future":
         return _load_future()
-    if name in ("Clock", "HostClock", "device_clocks"):  # a dataclass: what that needs is not for every import
+    if name in ("Clock", "HostClock", "device_clocks"):  # imports dataclasses, which `import eventide` does not need
         from eventide.runtime import _clock
 
         return getattr(_clock, name)

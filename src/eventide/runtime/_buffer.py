@@ -9,13 +9,13 @@ from typing import Any, NoReturn, overload
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime.access._host import host_access
+from eventide.runtime.access import host_access
 
 
 class Buffer(_native.BufferBase):
-    """Bytes on a device, made by ``eventide.empty``.
+    """Bytes on a device, created by ``eventide.empty``.
 
-    Where the host can see them it has the buffer protocol and DLPack: ``memoryview(buf)``, ``numpy.frombuffer(buf)``,
+    If the host can access them, it has the buffer protocol and DLPack: ``memoryview(buf)``, ``numpy.frombuffer(buf)``,
     ``numpy.from_dlpack(buf)``.
     """
 
@@ -29,8 +29,8 @@ class Buffer(_native.BufferBase):
             raise MemoryError(f"cannot allocate {nbytes} bytes on {where}")
         super().__init__(where.type, where.index or 0, nbytes)
 
-    # What the host does through these it does here and now, so the hooks can say so. When a memoryview or an array over
-    # the memory is used nobody can tell: say it with et.host_access.
+    # These access the memory at once, so hooks can report it. Accesses through a memoryview or an array over the memory
+    # cannot be detected: declare them with et.host_access.
 
     def __bytes__(self) -> bytes:
         return self[:]
@@ -54,7 +54,7 @@ class Buffer(_native.BufferBase):
 
     @property
     def device(self) -> Device:
-        """Where it lives."""
+        """Its device."""
         return Device(*self._device)
 
     @property
@@ -76,7 +76,7 @@ class Buffer(_native.BufferBase):
     ) -> object:
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise BufferError(
-                "a Buffer is shared where it lives and not copied; copy it with Stream.copy or numpy.array"
+                "DLPack shares a Buffer on its own device and does not copy it; copy it with Stream.copy or numpy.array"
             )
         return self._dlpack(max_version is not None and max_version[0] >= 1)
 
@@ -84,7 +84,7 @@ class Buffer(_native.BufferBase):
         return (1, 0)  # kDLCPU
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Buffer cannot be pickled: its memory lives in this process; copy it to bytes() instead")
+        raise TypeError("a Buffer cannot be pickled: its memory exists in this process only; copy it to bytes()")
 
     def __repr__(self) -> str:
         kind, index = self._device
@@ -102,5 +102,5 @@ def _as_slice(index: int | slice, length: int) -> slice:
 
 
 def empty(nbytes: int, device: str | Device | None = None) -> Buffer:
-    """Allocate memory on a device; its content is whatever was there."""
+    """Allocate memory on a device; its content is undefined."""
     return Buffer(nbytes, device)

@@ -1,7 +1,7 @@
-"""Clocks: how those of devices, and the other clocks of this machine, relate to the trace's.
+"""Clocks: how clocks of devices, and other clocks of this machine, map to the trace's clock.
 
 The trace's clock is CLOCK_MONOTONIC. A device that counts differently is measured against it: when its first stream is
-made, every second or so while it works, and when somebody asks. native/core/runtime/clock_model.hpp has the rules.
+created, about every second while it works, and on request. native/core/runtime/clock_model.hpp has the rules.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["Clock", "HostClock", "clock_of", "device_clocks"]
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock of a device. ``offset_ns`` is what it shows more than CLOCK_MONOTONIC, at the last anchor."""
+    """The clock of a device. ``offset_ns`` is its difference to CLOCK_MONOTONIC at the last anchor."""
 
     device: str
     name: str
     mapped: bool
-    """Its times are measured and mapped; else they are taken as they are."""
+    """Its times are measured and mapped; else they are used unchanged."""
     offset_ns: int
     drift: float
     """How much faster it runs, as a ratio: 5e-05 is 50 us a second."""
     error_ns: int
-    """A time of now is known to within this; -1: nothing is known."""
+    """The accuracy of a current time; -1: unknown."""
     samples: int
     anchors: tuple[tuple[int, int, int], ...]
     """What was measured: (CLOCK_MONOTONIC ns, offset_ns, error_ns) each."""
@@ -78,7 +78,7 @@ class HostClock:
         self.sample()
 
     def sample(self, tries: int = 8) -> None:
-        """Measure it; call it at the start, at the end and now and then between."""
+        """Measure it; call it at the start, at the end and from time to time between."""
         readings = []
         for _ in range(max(1, tries)):
             before = time.monotonic_ns()
@@ -91,7 +91,7 @@ class HostClock:
         return self._model.at(ns)[0]
 
     def error_ns(self, ns: int) -> int:
-        """How far ``to_trace`` may be from the truth."""
+        """The maximum error of ``to_trace``."""
         return self._model.at(ns)[1]
 
     @property

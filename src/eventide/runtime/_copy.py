@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def device_copy(stream: Stream, backend: DeviceBackend | None, dst: Any, src: Any) -> Future[None]:
-    """Submit a copy; the Future keeps both ends alive until it is over."""
+    """Submit a copy; the Future keeps both objects alive until it ended."""
     if backend is None or not stream.device.capabilities.copy:
         raise DeviceError(f"device type {stream.device_type!r} lacks the capability 'copy'")
     to, to_size = _end(stream, backend, dst, "dst")
@@ -27,7 +27,7 @@ def device_copy(stream: Stream, backend: DeviceBackend | None, dst: Any, src: An
 
     queue = stream._device_stream  # noqa: SLF001 - of our own base class
 
-    def copy(_dst: object, _src: object) -> None:  # the ends themselves: alive as long as the work
+    def copy(_dst: object, _src: object) -> None:  # arguments, so that both live as long as the work
         if size:
             backend.copy(queue, to, source)
 
@@ -35,7 +35,7 @@ def device_copy(stream: Stream, backend: DeviceBackend | None, dst: Any, src: An
 
 
 def _end(stream: Stream, backend: DeviceBackend, thing: Any, name: str) -> tuple[Any, int]:
-    """What the device is handed, and its size."""
+    """What the device receives, and its size."""
     if isinstance(thing, Buffer) and thing.device.type == stream.device_type:
         return backend.native_memory(thing.device.index or 0, thing.ptr), thing.nbytes
     try:

@@ -8,13 +8,13 @@ from eventide.runtime._stream import Stream
 
 
 def current_stream(device: str | Device | None = None) -> Stream:
-    """The stream this thread uses when none is named: of ``with``, of ``set_stream``, or the default one."""
+    """The stream of this thread when none is given: of ``with``, of ``set_stream``, or the default stream."""
     where = as_device(device)
     return _native.current_stream(where.type, where.index or 0)
 
 
 def default_stream(device: str | Device | None = None) -> Stream:
-    """The stream that a device has from the start."""
+    """The default stream of a device."""
     where = as_device(device)
     return _native.default_stream(where.type, where.index or 0)
 

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from eventide import _native
+from eventide._util.device_names import set_device_type_loader, split_device_name
 from eventide.errors import UsageTypeError, UsageValueError
-from eventide.hooks._subscription import set_device_loader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,16 +33,13 @@ class Device:
             type = type.type  # noqa: A001
         if not isinstance(type, str):
             raise UsageTypeError(f"a device is a name such as 'cpu:0' or a Device, not {type.__class__.__name__}")
-        kind, colon, number = type.rpartition(":")
-        if not number.isdecimal():  # a type may have a colon in its name, as in "torch:cuda"
-            kind, colon, number = type, "", ""
-        if not kind or (colon and index is not None):
+        kind, number = split_device_name(type)
+        if not kind or (number is not None and index is not None):
             raise UsageValueError(f"{type!r} is not the name of a device; write it as 'cpu' or 'cpu:0'")
-        if colon:
-            index = int(number)
+        index = index if number is None else number
         counts = dict(_native.device_types())
         if kind not in counts:
-            counts = _with_offered(kind)
+            counts = _register_type(kind)
         if index is not None and not 0 <= index < counts[kind]:
             raise UsageValueError(f"there is no device '{kind}:{index}'; that type has {counts[kind]}")
         self._type = kind
@@ -58,11 +55,11 @@ class Device:
     @staticmethod
     def load(path: str | os.PathLike[str], name: str | None = None) -> Device:
         """Load a device from a shared library (see eventide/device.h), for the life of the process."""
-        from pathlib import Path  # not for every import
+        from pathlib import Path  # not needed by `import eventide`
 
         if name is not None and not (isinstance(name, str) and name.isidentifier()):
             raise UsageValueError(f"a device type needs a name such as 'mine', not {name!r}")
-        given = Path(path)  # one that is not there may be on the loader's search path
+        given = Path(path)  # a missing one may be on the loader's search path
         found = given.resolve() if given.exists() else given
         return Device(_native.device_load(str(found), name or ""))
 
@@ -91,7 +88,7 @@ class Device:
 
     @staticmethod
     def unregister(name: str) -> None:
-        """Make a device type unknown again; it must have no open streams."""
+        """Remove a device type; it must have no open streams."""
         if not isinstance(name, str):
             raise UsageTypeError(f"a device type is named by a string, not {name.__class__.__name__}")
         from eventide.backends import registry
@@ -105,26 +102,26 @@ class Device:
 
     @property
     def index(self) -> int | None:
-        """Which one of the type; None unless given."""
+        """The number within the type; None unless given."""
         return self._index
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
-        from eventide.backends import Capabilities  # a dataclass: what that needs is not for every import
+        """Its capabilities."""
+        from eventide.backends import Capabilities  # imports dataclasses, which `import eventide` does not need
 
         return Capabilities(**_native.device_capabilities(self._type, self._index or 0))
 
     @property
     def clock(self) -> Clock:
-        """The clock of its times, measured now: offset and drift to CLOCK_MONOTONIC, and how well they are known."""
-        from eventide.runtime._clock import clock_of  # not for every import
+        """The clock of its times, measured now: offset and drift to CLOCK_MONOTONIC, and their accuracy."""
+        from eventide.runtime._clock import clock_of  # not needed by `import eventide`
 
         return clock_of(self._type, self._index or 0, self.capabilities.clock)
 
     @property
     def name(self) -> str:
-        """What the device says it is, for people."""
+        """A description for people."""
         return _native.device_description(self._type, self._index or 0)
 
     @property
@@ -150,32 +147,32 @@ class Device:
         return f"Device({self._type!r})" if self._index is None else f"Device('{self._type}:{self._index}')"
 
 
-def _with_offered(kind: str) -> dict[str, int]:
-    """The device types after one more was asked for by name."""
+def _register_type(kind: str) -> dict[str, int]:
+    """Register a device type by name; returns the number of devices of each type."""
     from eventide.backends import registry
 
     if not registry.load(kind):
-        known = dict.fromkeys([*dict(_native.device_types()), *registry.offered()])
-        raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(known)}")
+        existing = dict.fromkeys([*dict(_native.device_types()), *registry.offered()])
+        raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(existing)}")
     return dict(_native.device_types())
 
 
-set_device_loader(_with_offered)
+set_device_type_loader(_register_type)
 
 
 def as_device(device: str | Device | None) -> Device:
-    """The device meant: by name, itself, or the current one."""
+    """The device of a name, the Device itself, or the current one for None."""
     if device is None:
         return Device(*_native.current_device())
     return device if isinstance(device, Device) else Device(device)
 
 
 def devices() -> list[Device]:
-    """Every device there is, those of installed packages included."""
+    """Every device, including those of installed packages."""
     from eventide.backends import registry
 
-    known = dict(_native.device_types())
+    registered = dict(_native.device_types())
     for kind in registry.offered():
-        if kind not in known:
-            registry.load_or_say_why(kind)
+        if kind not in registered:
+            registry.load_or_log(kind)
     return [Device(kind, index) for kind, count in _native.device_types() for index in range(count)]

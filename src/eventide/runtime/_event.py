@@ -6,14 +6,14 @@ from collections.abc import Generator
 from typing import Any, NoReturn
 
 from eventide import _native
-from eventide.errors import DeviceError, UsageTypeError
+from eventide.errors import UsageTypeError
 from eventide.runtime._device import Device, as_device
 
 
 class Event(_native.EventBase):
     """A reusable name for the latest marker recorded with it.
 
-    Without a device it can be recorded on any, and shows the current one until then.
+    Without a device it can be recorded on any device, and reports the current one until then.
     """
 
     __slots__ = ("__weakref__",)
@@ -23,14 +23,11 @@ class Event(_native.EventBase):
         device: str | Device | None = None,
         enable_timing: bool = False,
         blocking: bool = False,
-        interprocess: bool = False,
     ) -> None:
-        for name, value in (("enable_timing", enable_timing), ("blocking", blocking), ("interprocess", interprocess)):
+        for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
             if not isinstance(value, bool):
                 raise UsageTypeError(f"{name} must be True or False, not {type(value).__name__}")
         where = None if device is None else as_device(device)
-        if interprocess:
-            raise DeviceError(f"{where or 'this device'} has no events between processes; leave interprocess=False")
         index = -1 if where is None or where.index is None else where.index
         super().__init__(None if where is None else where.type, index, enable_timing, blocking)
 
@@ -41,12 +38,12 @@ class Event(_native.EventBase):
         return Device(as_device(None).type if kind is None else kind, index)
 
     def __await__(self) -> Generator[Any, None, None]:
-        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+        from eventide.runtime._wait import wait_for  # imports asyncio, which `import eventide` does not need
 
         return wait_for(self._ticket())
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an Event cannot be pickled: the marker it stands for lives in this process")
+        raise TypeError("an Event cannot be pickled: its marker exists in this process only")
 
     def __repr__(self) -> str:
         kind, index = self._device

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eventide import _native
 from eventide.errors import report_callback_error
@@ -13,11 +13,16 @@ T = TypeVar("T")
 
 
 class Future(_native.FutureBase, concurrent.futures.Future[T]):
-    """A ``concurrent.futures.Future`` whose state is native; it comes from ``Stream.submit``.
+    """A ``concurrent.futures.Future`` whose state is native, returned by ``Stream.submit``.
 
-    Its Condition is made only if somebody needs one (``wait``, ``as_completed``), so a Future that nobody waits for
-    costs almost nothing. ``work_id`` is the id that the hooks give this work.
+    Its Condition is created on first use (``wait``, ``as_completed``), so a Future without waiters costs almost
+    nothing. ``work_id`` is the id of this work in the hooks.
     """
+
+    if TYPE_CHECKING:
+
+        def result(self, timeout: float | None = None) -> T: ...
+        def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None: ...
 
     def __await__(self) -> Generator[Any, None, T]:
         import asyncio  # not needed to import eventide
@@ -25,7 +30,7 @@ class Future(_native.FutureBase, concurrent.futures.Future[T]):
         return asyncio.wrap_future(self).__await__()
 
     def _deliver(self) -> None:
-        """Tell whoever waits through concurrent.futures, then run the callbacks; once, on the notifier thread."""
+        """Wake waiters of concurrent.futures, then run the callbacks; once, on the notifier thread."""
         if not self._watched:
             _run_callbacks(self, self._settle())
             return
@@ -50,5 +55,5 @@ def _run_callbacks(future: Future[Any], callbacks: list[Callable[[Any], object]]
     for callback in callbacks:
         try:
             callback(future)
-        except Exception as error:  # noqa: BLE001 - whatever a callback raises is logged
+        except Exception as error:  # noqa: BLE001 - errors of callbacks are logged
             report_callback_error("Future", callback, error)

@@ -14,6 +14,7 @@ from eventide.runtime._work import Work
 if TYPE_CHECKING:
     from eventide.runtime._future import Future
     from eventide.runtime._stream import Stream
+    from eventide.runtime.access._types import Memory
 
 _CAPSULE = b"eventide.work"
 # ctypes names these types only in private; they are the types of what its public functions make.
@@ -30,8 +31,8 @@ def submit_native(
     *,
     name: str | None = None,
     keep: object = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Memory | None = None,
+    writes: Memory | None = None,
 ) -> Future[None]:
     """The whole of ``Stream.submit_native``."""
     address, value, default_name = resolve_call(function, argument)
@@ -42,7 +43,7 @@ def submit_native(
     return stream._submit_call(address, value, kept, name or default_name, declared)  # noqa: SLF001 - its other half
 
 
-def _objects(declared: object) -> tuple[object, ...]:
+def _objects(declared: Memory | None) -> tuple[Memory, ...]:
     """Memory of a native call is named by object: it has no parameters."""
     if isinstance(declared, str):
         raise UsageTypeError(f"reads and writes of a native call are objects; got the name {declared!r}")

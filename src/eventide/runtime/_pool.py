@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class PoolStats(NamedTuple):
-    """How a pool is doing."""
+    """The counters of a pool."""
 
     created: int
-    """Events made so far."""
+    """Events created so far."""
     in_use: int
-    """Events somebody holds."""
+    """Events that are acquired and not released."""
     cached: int
-    """Events waiting to be used again."""
+    """Released events, ready for reuse."""
     reused: int
-    """How often acquiring found one."""
+    """How often an acquired event was reused."""
 
 
 class EventPool(_native.EventPoolBase):
-    """Events that are used again: the last one returned comes first, with the id it was born with.
+    """Events for reuse: the last one released is acquired first, and keeps its id.
 
-    ``acquire`` gives an Event that returns itself when dropped; ``acquire_id`` one that lives until ``release``. Every
-    verb takes the event or its id. A reused event is like a new one, even if it was returned while pending.
+    ``acquire`` returns an Event that releases itself when dropped; ``acquire_id`` one that lives until ``release``. All
+    methods take the event or its id. A reused event is like a new one, even if it was released while pending.
     """
 
     __slots__ = ("__weakref__",)
@@ -50,9 +50,9 @@ class EventPool(_native.EventPoolBase):
         return self._acquire_id(bool(enable_timing))
 
     def release(self, event: Event | int) -> None:
-        """Return an event now. A handle on it can no longer be used."""
+        """Release an event now. Its handle becomes unusable."""
         if not self._release(self._get(event)):
-            raise EventError("this event was returned to its pool before")
+            raise EventError("this event was released to its pool before; acquire another one")
 
     def record(self, event: Event | int, stream: Stream | None = None) -> None:
         """As Event.record."""
@@ -75,14 +75,14 @@ class EventPool(_native.EventPoolBase):
         return self._get(start).elapsed_time(self._get(end))
 
     def stats(self) -> PoolStats:
-        """How the pool is doing."""
+        """The counters of the pool."""
         return PoolStats(*self._stats())
 
     def _get(self, event: Event | int) -> Event:
         if isinstance(event, Event):
             return event
         if not isinstance(event, int) or isinstance(event, bool):
-            raise UsageTypeError(f"the pool's verbs take an Event or its id, not {type(event).__name__}")
+            raise UsageTypeError(f"methods of a pool take an Event or its id, not {type(event).__name__}")
         return self._find(event)
 
     def __repr__(self) -> str:

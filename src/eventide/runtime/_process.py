@@ -1,14 +1,14 @@
-"""The end of the process, and its copies: workers are stopped at exit, a forked child starts clean."""
+"""Exit and fork: workers are stopped at exit, and a forked child starts without streams."""
 
-import atexit
 import os
 import sys
 from _thread import get_ident
 
 from eventide import _native
+from eventide._util import process
 
 EXIT_SECONDS = 2.0
-"""How long queued work may still run at exit, unless EVENTIDE_EXIT_TIMEOUT says otherwise."""
+"""How long queued work may still run at exit; EVENTIDE_EXIT_TIMEOUT overrides it."""
 
 
 def _exit_seconds() -> float:
@@ -31,8 +31,8 @@ def _at_exit() -> None:
 
 
 def install() -> None:
-    """Register both; called once, when eventide is imported."""
-    atexit.register(_at_exit)
-    os.register_at_fork(after_in_child=_native.after_fork_in_child)
-    threading = sys.modules.get("threading")  # whoever made threads has imported it; else this is the main one
+    """Register both; called once, at import."""
+    process.at_exit(_at_exit)
+    process.after_fork(_native.after_fork_in_child)
+    threading = sys.modules.get("threading")  # if it is not imported, this is the main thread
     _native.note_main_thread(threading.main_thread().ident if threading else get_ident())

@@ -10,6 +10,8 @@ from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from eventide.backends import DeviceBackend
     from eventide.runtime._future import Future
 
@@ -21,7 +23,7 @@ class Stream(_native.StreamBase):
     """An ordered queue of work on one device, with a worker of its own.
 
     ``with stream:`` makes it the current stream of this thread. ``close()`` drains it and refuses more; a stream that
-    is dropped runs what is queued and then ends by itself.
+    is dropped completes its queue and then ends.
     """
 
     __slots__ = ("__weakref__",)
@@ -41,19 +43,36 @@ class Stream(_native.StreamBase):
 
     @classmethod
     def wrap(cls, existing: object, *, max_pending: int | None = None, name: str | None = None) -> Self:
-        """A stream that exists already: a ``pyopencl.CommandQueue``, a ``torch.Stream``, anything with
-        ``__cuda_stream__``. It goes on to work without us; ``query`` speaks of what went through Eventide.
+        """Wrap an existing stream: a ``pyopencl.CommandQueue``, a ``torch.Stream``, anything with ``__cuda_stream__``.
+
+        It can still be used directly; ``query`` covers only work that was submitted through Eventide.
         """
-        from eventide.runtime._wrap import find_home
+        from eventide.runtime._wrap import device_of
 
         if isinstance(existing, cls):
             return existing
-        device, native = find_home(existing)
+        device, native = device_of(existing)
         stream = cls.__new__(cls)
         _native.StreamBase.__init__(
             stream, device.type, device.index or 0, 0, _checked_limit(max_pending), name or "", native
         )
         return stream
+
+    @classmethod
+    def open(
+        cls,
+        device: str | Device | None = None,
+        priority: int = 0,
+        max_pending: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> OpenStream:
+        """A stream for one block: ``with Stream.open("cpu") as stream:`` closes it at the end, as an Executor does.
+
+        Inside the block it is also the current stream. The end of the block waits for all work and raises its first
+        error. If the block itself raises, that error propagates, and an error of the work is added to it as a note.
+        """
+        return OpenStream(cls(device, priority, max_pending, name=name))
 
     if TYPE_CHECKING:
 
@@ -77,13 +96,13 @@ class Stream(_native.StreamBase):
         return device_copy(self, _backend_of(self.device_type), dst, src)
 
     def wait_stream(self, other: Stream) -> None:
-        """Make later work wait for all that is queued in another stream now. Does not block."""
+        """Make later work wait for everything that is queued on another stream now. Does not block."""
         if not isinstance(other, Stream):
             raise UsageTypeError(f"wait_stream needs a Stream, not {type(other).__name__}")
         self.wait_event(other.record_event())
 
     def __await__(self) -> Generator[Any, None, None]:
-        from eventide.runtime._wait import wait_for  # brings asyncio, which importing eventide does not need
+        from eventide.runtime._wait import wait_for  # imports asyncio, which `import eventide` does not need
 
         return wait_for(self._ticket())
 
@@ -94,6 +113,30 @@ class Stream(_native.StreamBase):
         name = f" {self.name!r}" if self.name else ""
         state = ", closed" if self.closed else ""
         return f"<Stream {self.stream_id}{name} on {self.device_type}:{self.device_index}{state}>"
+
+
+class OpenStream:
+    """What ``Stream.open`` returns."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> Stream:
+        return self._stream.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.__exit__(kind, error, trace)
+        if error is None:
+            self._stream.close()
+            return
+        try:
+            self._stream.close()
+        except Exception as late:  # noqa: BLE001 - the error of the block is the first
+            error.add_note(f"closing {self._stream!r} raised {type(late).__name__}: {late}")
 
 
 def _checked_limit(max_pending: int | None) -> int:

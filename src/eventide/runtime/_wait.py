@@ -1,4 +1,4 @@
-"""Waiting in asyncio: a ticket for a marker, and a loop that is woken when it is over. Nothing blocks the loop."""
+"""Waiting in asyncio: a ticket for a marker, and a loop that is woken when the marker ended. The loop never blocks."""
 
 import asyncio
 from collections.abc import Generator
@@ -8,7 +8,7 @@ from eventide._native import Ticket
 
 
 def wait_for(ticket: Ticket) -> Generator[Any, None, None]:
-    """What ``__await__`` of events and streams returns. A cancelled wait loses no error: it goes back to the stream."""
+    """What ``__await__`` of events and streams returns. A cancelled wait loses no error: the stream keeps it."""
     return _wait(ticket).__await__()
 
 
@@ -20,11 +20,11 @@ async def _wait(ticket: Ticket) -> None:
         if not over.done():
             over.set_result(None)
 
-    def tell_loop() -> None:
+    def wake_loop() -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(wake)
 
-    if ticket.notify(tell_loop):
+    if ticket.notify(wake_loop):
         try:
             await over
         except asyncio.CancelledError:

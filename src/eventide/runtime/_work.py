@@ -11,15 +11,22 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable
 
+    from eventide.runtime.access._types import Declared, Memory
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Work(Generic[P, T]):
-    """A function that says what it touches. Calling it runs the function; ``Stream.submit`` takes it like any other."""
+    """A function that declares its accesses. Calling it runs the function; ``Stream.submit`` takes it as any other."""
 
     def __init__(
-        self, fn: Callable[P, T], name: str | None, reads: object, writes: object, duration: float | None
+        self,
+        fn: Callable[P, T],
+        name: str | None,
+        reads: Declared | None,
+        writes: Declared | None,
+        duration: float | None,
     ) -> None:
         if not callable(fn):
             raise UsageTypeError(f"work needs a callable, not {type(fn).__name__}")
@@ -45,7 +52,7 @@ class Work(Generic[P, T]):
         return self.fn(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Work[..., T]:
-        """As a method it binds like a function: the names still speak of the function's parameters."""
+        """As a method it binds like a function: names still refer to the function's parameters."""
         if instance is None:
             return self
         reads, writes = (self.reads, self.writes) if self.declared else (None, None)
@@ -54,8 +61,8 @@ class Work(Generic[P, T]):
     def __repr__(self) -> str:
         return f"<Work {self.name!r} reads={self.reads!r} writes={self.writes!r}>"
 
-    def _checked(self, what: str, declared: object) -> tuple[object, ...]:
-        """Names of parameters, checked now, or objects, looked at when somebody wants to know."""
+    def _checked(self, what: str, declared: Declared | None) -> tuple[str | Memory, ...]:
+        """Names of parameters, checked now, or objects, resolved at submission."""
         if declared is None:
             return ()
         items = tuple(declared) if isinstance(declared, list | tuple) else (declared,)
@@ -66,15 +73,15 @@ class Work(Generic[P, T]):
 
                     self._signature = inspect.signature(self.fn)
                 if item not in self._signature.parameters:
-                    known = ", ".join(self._signature.parameters) or "none"
-                    raise UsageValueError(f"{what}={item!r} is not a parameter of {self.name}; it has {known}")
+                    parameters = ", ".join(self._signature.parameters) or "none"
+                    raise UsageValueError(f"{what}={item!r} is not a parameter of {self.name}; it has {parameters}")
                 parameter = self._signature.parameters[item]
                 by_position = parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
                 self._places[item] = list(self._signature.parameters).index(item) if by_position else -1
         return items
 
     def _accesses(self, *args: Any, **kwargs: Any) -> tuple[Accesses, Accesses] | None:
-        """What a call with these arguments reads and writes. None if nothing is declared, or it cannot be told."""
+        """What a call with these arguments reads and writes. None if nothing is declared or it cannot be determined."""
         if not self.declared:
             return None
         try:
@@ -85,12 +92,12 @@ class Work(Generic[P, T]):
                 values = call.arguments
             values = values or {}
             return _resolve(self.reads, values), _resolve(self.writes, values)
-        except Exception as error:  # noqa: BLE001 - whatever an array's protocol raises
+        except Exception as error:  # noqa: BLE001 - protocols of arrays raise anything
             report_once("work_submission", self, error)
             return None
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        """The declared arguments, where all of them are given: binding a whole signature takes ten times as long."""
+        """The declared arguments, if all of them are given: binding a whole signature takes ten times as long."""
         values = {}
         for name, place in self._places.items():
             if 0 <= place < len(args):
@@ -102,7 +109,7 @@ class Work(Generic[P, T]):
         return values
 
 
-def _resolve(declared: tuple[object, ...], values: dict[str, Any]) -> Accesses:
+def _resolve(declared: tuple[str | Memory, ...], values: dict[str, Any]) -> Accesses:
     out: list[Any] = []
     for item in declared:
         out.extend(accesses_of(values[item] if isinstance(item, str) else item))
@@ -114,8 +121,8 @@ def work(
     fn: Callable[P, T],
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Work[P, T]: ...
 @overload
@@ -123,22 +130,22 @@ def work(
     fn: None = None,
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Callable[[Callable[P, T]], Work[P, T]]: ...
 def work(
     fn: Callable[P, T] | None = None,
     *,
     name: str | None = None,
-    reads: object = None,
-    writes: object = None,
+    reads: Declared | None = None,
+    writes: Declared | None = None,
     duration: float | None = None,
 ) -> Work[P, T] | Callable[[Callable[P, T]], Work[P, T]]:
     """Declare what a function reads and writes: by parameter name where it is defined, or by object for one call.
 
-    Whoever gives one of the two says that it is all: ``reads=(), writes=()`` touches nothing, and of work that gives
-    neither nobody knows. `duration` is for devices with virtual time, in seconds.
+    If one of the two is given, the declaration is complete: ``reads=(), writes=()`` accesses nothing. Without both, the
+    accesses are unknown. `duration` is for devices with virtual time, in seconds.
     """
     if fn is None:
         return lambda function: Work(function, name, reads, writes, duration)

@@ -1,4 +1,4 @@
-"""Which device a stream of somebody else's belongs to: for ``Stream.wrap``."""
+"""The device of an existing stream, for ``Stream.wrap``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from eventide.errors import DeviceError, UsageTypeError
 from eventide.runtime._device import Device
 
 
-def find_home(existing: Any) -> tuple[Device, object]:
-    """The device of ours, and what its backend takes over."""
+def device_of(existing: Any) -> tuple[Device, object]:
+    """The Device, and the object that its backend adopts."""
     if _is(existing, "pyopencl", "CommandQueue"):
         return _in("opencl", existing), existing
     if _is(existing, "torch", "Stream"):
@@ -25,7 +25,7 @@ def find_home(existing: Any) -> tuple[Device, object]:
 
 
 def _is(thing: object, module: str, name: str) -> bool:
-    """Whether it is of that class, without importing what nobody imported."""
+    """True for instances of that class; never imports the module."""
     kind = getattr(sys.modules.get(module), name, None)
     return kind is not None and isinstance(thing, kind)
 
@@ -38,7 +38,7 @@ def _in(kind: str, existing: Any) -> Device:
 
 
 def _torch_stream(existing: Any) -> Any:
-    """A CUDA stream of any framework, as torch sees it: its protocol is (version, address)."""
+    """A CUDA stream of any framework, as a torch stream: its protocol is (version, address)."""
     answer = existing.__cuda_stream__()
     if not (isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(part, int) for part in answer)):
         raise UsageTypeError(
@@ -46,8 +46,8 @@ def _torch_stream(existing: Any) -> Any:
         )
     version, address = answer
     if version != 0:
-        raise DeviceError(f"__cuda_stream__ of {type(existing).__name__} has version {version}; only 0 is known")
-    Device("torch:cuda")  # raises with the reason where there is none
+        raise DeviceError(f"__cuda_stream__ of {type(existing).__name__} has version {version}; only 0 is supported")
+    Device("torch:cuda")  # raises if there is none, with the reason
     import torch
 
     return torch.cuda.ExternalStream(address)  # type: ignore[no-untyped-call, unused-ignore]

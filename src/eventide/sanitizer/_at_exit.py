@@ -11,13 +11,13 @@ is a file there, ``<process>.json``, with nothing suppressed: that is how ``even
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
 from pathlib import Path
 
 from eventide import _native
+from eventide._util import process
 from eventide.errors import UsageValueError
 from eventide.sanitizer._live import sanitize
 from eventide.sanitizer.output._json import findings_to_json
@@ -45,15 +45,15 @@ def install(value: str) -> None:
         suppress=() if folder else None,  # whoever gathers the reports decides
         leaks="leaks" in words,
     )
-    process = os.getpid()
+    pid = os.getpid()
 
     def report() -> None:
-        if os.getpid() != process:  # the child of a fork: the parent reports
+        if os.getpid() != pid:  # the child of a fork: the parent reports
             return
         findings = watched.stop()
         if folder:
             text = json.dumps({**findings_to_json(findings), "stream_names": dict(findings.stream_names)})
-            Path(folder, f"{process}.json").write_text(text, "utf-8")
+            Path(folder, f"{pid}.json").write_text(text, "utf-8")
             return
         sys.stderr.write(f"eventide sanitizer:\n{plain_text(findings)}\n")
         sys.stderr.flush()
@@ -61,7 +61,7 @@ def install(value: str) -> None:
             _native.exit_with(1)
 
     watched.start()
-    atexit.register(report)
+    process.at_exit(report)
     from eventide.integrations import install_when_imported
 
     install_when_imported()  # what programs do with other people's frameworks is checked too

@@ -1,7 +1,7 @@
-"""What tests of devices and of programs stand on.
+"""Tools for tests of devices and of programs.
 
 conformance    every promise about streams, events and hooks as a check that runs on any device
-Budget         how often code blocks the host, how much it allocates, how long its streams are idle
+Budget         limits on host blocking, memory and idle time of a block
 """
 
 from eventide.testing import conformance

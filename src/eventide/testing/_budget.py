@@ -8,14 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from eventide._util.internal_frames import is_internal_frame
 from eventide.errors import UsageTypeError
 from eventide.hooks import HookRecord, Observer, Subscription, observe
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
-
 
 class Budget(Observer):
-    """Hears the hooks while its ``with`` block runs; ``complaints()`` compares with limits.
+    """Observes the hooks while its ``with`` block runs; ``complaints()`` compares with limits.
 
     `syncs`: blocking synchronizations of events, streams and devices. `peak_bytes`: the most memory of devices that was
     allocated in the block and not yet freed. `idle_pct`: of the time from the first start of work to the last end, the
@@ -81,7 +80,7 @@ class Budget(Observer):
 
     def stream_synchronization(self, record: HookRecord) -> None:
         """The host is about to block."""
-        own = [frame for frame in record.stack if not frame[0].startswith(_PACKAGE)]
+        own = [frame for frame in record.stack if not is_internal_frame(frame[0])]
         file, line, _ = own[0] if own else ("?", 0, "")
         with self._lock:
             self.places[f"{Path(file).name}:{line}"] += 1

@@ -33,9 +33,9 @@ def note(record: compiling.CompileRecord) -> None:
             "ok": record.ok,
             "error": record.error,
             "cache_hit": record.cache_hit,
-            "duration": record.duration,
+            "duration": record.duration_ns,
             "phase": record.details.get("phase"),
-            "stages": record.stages and [name for name, _ in record.stages],
+            "stages": record.stages_ns and [name for name, _ in record.stages_ns],
             "own_thread": record.thread == threading.get_native_id(),
         }
     )

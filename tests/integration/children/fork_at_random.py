@@ -33,10 +33,10 @@ class Parent:
     event: et.Event = field(default_factory=lambda: et.Event("cpu"))
     pool: et.EventPool = field(default_factory=lambda: et.EventPool("cpu"))
     futures: list[et.Future] = field(default_factory=list)
-    heard: list[int] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)
     event_of_noise: et.Event = field(default_factory=lambda: et.Event("cpu"))
     rounds: int = 0
-    asked: int = 0
+    requested: int = 0
 
     def start(self) -> None:
         self.pending = self.held.submit(self.gate.wait, 10 * LIMIT)
@@ -66,24 +66,24 @@ class Parent:
             self.futures.append(self.python.submit(_square, len(self.futures)))
             self.native.submit_native(usleep, 100)
             if number % 10 == 0:
-                self.asked += 1
-                self.python.record_event().notify(lambda event: self.heard.append(event.event_id))
+                self.requested += 1
+                self.python.record_event().notify(lambda event: self.received.append(event.event_id))
 
     def finish(self) -> None:
-        """Everything the parent asked for has come, once."""
+        """Every requested callback of the parent has run, once."""
         self.gate.set()
         assert self.pending.result(LIMIT) is True
         self.blocked.join(LIMIT)
-        assert not self.blocked.is_alive(), "synchronize never came back"
+        assert not self.blocked.is_alive(), "synchronize never returned"
         self.noise.join(LIMIT)
         assert not self.noise.is_alive()
         assert self.event_of_noise.version == self.rounds > 0, "the noise died"
         assert [future.result(LIMIT) for future in self.futures] == [n * n for n in range(len(self.futures))]
         self.native.synchronize(LIMIT)
         deadline = time.monotonic() + LIMIT
-        while len(self.heard) < self.asked and time.monotonic() < deadline:
+        while len(self.received) < self.requested and time.monotonic() < deadline:
             time.sleep(0.001)
-        assert len(self.heard) == self.asked, (len(self.heard), self.asked)
+        assert len(self.received) == self.requested, (len(self.received), self.requested)
 
 
 def _square(number: int) -> int:
@@ -93,12 +93,12 @@ def _square(number: int) -> int:
 def check_child(parent: Parent) -> None:
     """A child starts clean: new objects work, the parent's say where they come from."""
     stream, event = et.Stream("cpu"), et.Event("cpu", enable_timing=True)
-    heard = threading.Event()
+    received = threading.Event()
     assert stream.submit(_square, 12).result(LIMIT) == 144
     event.record(stream)
-    event.notify(lambda _: heard.set())
+    event.notify(lambda _: received.set())
     event.synchronize(LIMIT)
-    assert heard.wait(LIMIT)
+    assert received.wait(LIMIT)
     assert et.default_stream("cpu").submit(_square, 3).result(LIMIT) == 9
     assert et.EventPool("cpu").acquire().query()
     et.synchronize("cpu", LIMIT)

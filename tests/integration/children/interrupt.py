@@ -88,7 +88,7 @@ class Blocked:
 
 
 def interrupted(call: Callable[[], object], *, inside: bool) -> float:
-    """How long it took from the signal to KeyboardInterrupt, in milliseconds; negative if the call came back.
+    """How long it took from the signal to KeyboardInterrupt, in milliseconds; negative if the call returned.
 
     While the switch interval is long the main thread loses the GIL only by letting go of it inside `call`: so the
     other thread runs again when the call blocks, and no earlier.
@@ -112,7 +112,7 @@ def interrupted(call: Callable[[], object], *, inside: bool) -> float:
         sys.setswitchinterval(LIMIT)
         ready.set()
         call()
-        # It came back without an error; let a late signal arrive here.
+        # It returned without an error; let a late signal arrive here.
         sender.join(LIMIT)
         time.sleep(1.0)
         return -2.0

@@ -64,7 +64,7 @@ class Stress:
         self.ran = [0] * STREAMS  # each written by its stream's worker only
         self.last = [[0] * THREADS for _ in range(STREAMS)]  # the newest item of each thread that a stream has run
         self.out_of_order = itertools.count()
-        self.heard = {hook: itertools.count() for hook in LISTENED}
+        self.received = {hook: itertools.count() for hook in LISTENED}
         self.counts: Counter[str] = Counter()
         self.wrong_callbacks = 0
 
@@ -159,11 +159,11 @@ def phase(stress: Stress, operations: int, seed: int, first: int) -> None:
 
 
 def drain_callbacks(stress: Stress) -> None:
-    """Callbacks run one after the other on one thread: when this one is heard, all asked for before it have been."""
-    gate, told = threading.Event(), threading.Event()
-    stress.streams[0].submit(gate.wait, LIMIT).add_done_callback(lambda future: told.set())
+    """Callbacks run one after the other on one thread: when this one runs, all registered before it have run."""
+    gate, notified = threading.Event(), threading.Event()
+    stress.streams[0].submit(gate.wait, LIMIT).add_done_callback(lambda future: notified.set())
     gate.set()
-    assert told.wait(LIMIT), "the notifier is stuck"
+    assert notified.wait(LIMIT), "the notifier is stuck"
     stress.streams[0].synchronize(LIMIT)
     stress.counts["extra work"] += 1
 
@@ -187,7 +187,7 @@ def memory(most_threads: int) -> dict[str, int]:
 def main(operations: int, phases: int, seed: int) -> None:
     faulthandler.dump_traceback_later(phases * LIMIT, exit=True)
     stress = Stress()
-    subscriptions = [et.hooks.on(hook, lambda *_, heard=stress.heard[hook]: next(heard)) for hook in LISTENED]
+    subscriptions = [et.hooks.on(hook, lambda *_, received=stress.received[hook]: next(received)) for hook in LISTENED]
     began = time.monotonic()
     measured: list[dict[str, int]] = []
     for number in range(phases):
@@ -206,15 +206,10 @@ def main(operations: int, phases: int, seed: int) -> None:
         "ran natively": stress.native.value,
         "out of order": next(stress.out_of_order),
         "wrong callbacks": stress.wrong_callbacks,
-        "heard": {hook: next(heard) for hook, heard in stress.heard.items()},
+        "received": {hook: next(received) for hook, received in stress.received.items()},
         "errors in callbacks": sum(
-            registry.statistics()["errors"]
-            for registry in (
-                et.hooks.WorkSubmissionCallbacks,
-                et.hooks.WorkCompletionCallbacks,
-                et.hooks.EventRecordCallbacks,
-                et.hooks.EventWaitCallbacks,
-            )
+            et.hooks.statistics(hook)["errors"]
+            for hook in ("work_submission", "work_completion", "event_record", "event_wait")
         ),
         "pool": [pool.created, pool.in_use, pool.cached, pool.reused],
         "versions": sum(event.version for event in stress.events),

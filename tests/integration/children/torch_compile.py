@@ -40,8 +40,8 @@ compiling.on_each_compile(
             "reason": record.reason,
             "graph_breaks": record.graph_breaks,
             "cache_hit": record.cache_hit,
-            "stages": dict(record.stages or ()),
-            "duration": record.duration,
+            "stages": dict(record.stages_ns or ()),
+            "duration": record.duration_ns,
             "own_thread": record.thread == threading.get_native_id(),
             "details": dict(record.details),
         }

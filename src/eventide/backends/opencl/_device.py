@@ -18,8 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from eventide.backends._backend import DeviceBackend
-from eventide.backends._capabilities import Capabilities
+from eventide.backends._backend import Capabilities, DeviceBackend
 from eventide.backends.opencl._probe import Found, find_devices
 from eventide.backends.opencl._queue import Marker, Queue, Timers
 from eventide.errors import DeviceError, UsageValueError
@@ -51,7 +50,7 @@ class OpenCL(DeviceBackend):
         self._process = os.getpid()
 
     def count(self) -> int:
-        """How many work."""
+        """The number of devices that work."""
         return len(self.found)
 
     def name(self, index: int) -> str:
@@ -59,7 +58,7 @@ class OpenCL(DeviceBackend):
         return self.found[index].name
 
     def capabilities(self, index: int) -> Capabilities:
-        """What the probe saw."""
+        """The capabilities that the probe found."""
         found: Found = self.found[index]
         return Capabilities(
             deferred=False,
@@ -112,12 +111,12 @@ class OpenCL(DeviceBackend):
                 "the queue has no timestamps; make it with properties=cl.command_queue_properties.PROFILING_ENABLE"
             )
         if existing.device not in self.devices:
-            known = ", ".join(f"opencl:{n} {one.name}" for n, one in enumerate(self.found))
-            raise UsageValueError(f"the queue is of {existing.device.name}, which is none of {known}")
+            devices = ", ".join(f"opencl:{n} {one.name}" for n, one in enumerate(self.found))
+            raise UsageValueError(f"the queue is of {existing.device.name}, which is none of {devices}")
         return self.devices.index(existing.device)
 
     def adopt_stream(self, index: int, existing: cl.CommandQueue) -> Queue:
-        """Take over a queue that somebody made."""
+        """Adopt an existing queue."""
         return Queue(index, existing, self.timers(index))
 
     def make_marker(self, stream: Queue, timing: bool) -> Marker:  # noqa: ARG002 - times cost nothing more
@@ -131,25 +130,25 @@ class OpenCL(DeviceBackend):
         if marker.queue.context != stream.context:
             return NotImplemented
         if marker.event.command_execution_status < 0:
-            return None  # it has failed, and with it what comes after: the core knows
-        marker.queue.queue.flush()  # else it might wait for ever
+            return None  # it has failed, and so does what follows: the core handles that
+        marker.queue.queue.flush()  # else the wait might never end
         cl.enqueue_barrier(stream.queue, wait_for=[marker.event])
         return None
 
     def flush(self, stream: Queue) -> None:
-        """Hand what was enqueued to the device."""
+        """Send queued commands to the device."""
         stream.queue.flush()
 
     def poll(self, marker: Marker) -> int:
-        """Ask the driver."""
+        """Query the driver."""
         return marker.poll()
 
     def join(self, marker: Marker, timeout: float) -> None:
-        """Wait, and look now and then."""
+        """Wait by polling."""
         marker.join(timeout)
 
     def error(self, marker: Marker) -> BaseException | None:
-        """A negative status is an error of the driver's."""
+        """A negative status is an error of the driver."""
         status = marker.event.command_execution_status
         if status >= 0:
             return None
@@ -176,7 +175,7 @@ class OpenCL(DeviceBackend):
     # --- memory
 
     def allocate(self, index: int, nbytes: int) -> int:
-        """A cl.Buffer under an address of ours."""
+        """A cl.Buffer with an address that we assign."""
         most = self.devices[index].max_mem_alloc_size
         if nbytes > most:
             raise DeviceError(f"opencl:{index} allocates {most} bytes at most, not {nbytes}")
@@ -188,8 +187,8 @@ class OpenCL(DeviceBackend):
             self._memory[address] = buffer
         return address
 
-    def free(self, index: int, address: int, nbytes: int) -> None:  # noqa: ARG002 - the address says it all
-        """Drop it."""
+    def free(self, index: int, address: int, nbytes: int) -> None:  # noqa: ARG002 - the address is enough
+        """Free it."""
         with self._lock:
             del self._memory[address]
 

@@ -34,10 +34,10 @@ class Found:
 
 
 def find_devices() -> list[Found]:
-    """Every device of every platform, those that do not work included."""
+    """Every device of every platform, including those that do not work."""
     found: list[Found] = []
     while True:
-        lines, fate = _ask_a_child(len(found))
+        lines, failure = _run_child(len(found))
         begun: dict[str, Any] | None = None
         for line in lines:
             if "fault" in line:
@@ -46,14 +46,14 @@ def find_devices() -> list[Found]:
             else:
                 begun = line
         if begun is None:
-            if fate and not lines:
-                raise OSError(f"looking for OpenCL devices {fate}")
+            if failure and not lines:
+                raise OSError(f"the search for OpenCL devices {failure}")
             return found
-        found.append(Found(**begun, fault=f"its driver {fate}"))
+        found.append(Found(**begun, fault=f"its driver {failure}"))
 
 
-def _ask_a_child(skip: int) -> tuple[list[dict[str, Any]], str]:
-    """What a child printed about the devices behind `skip`, and how it ended if not well."""
+def _run_child(skip: int) -> tuple[list[dict[str, Any]], str]:
+    """What a child printed about the devices after `skip`, and how it failed, if it did."""
     # By path, not by module: eventide itself is not needed there.
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).resolve()), str(skip)]
     try:
@@ -63,10 +63,10 @@ def _ask_a_child(skip: int) -> tuple[list[dict[str, Any]], str]:
         out, said, code = done.stdout, done.stderr, done.returncode
     except subprocess.TimeoutExpired as late:
         out = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        return _lines(out), f"did not answer within {PATIENCE:g} s"
+        return _lines(out), f"did not respond within {PATIENCE:g} s"
     if code == 0:
         return _lines(out), ""
-    last = said.strip().splitlines()[-1:] or ["without a word"]
+    last = said.strip().splitlines()[-1:] or ["without a message"]
     how = f"killed its process with signal {-code}" if code < 0 else f"ended its process with code {code}"
     return _lines(out), f"{how}: {last[0]}"
 
@@ -90,20 +90,20 @@ def main(skip: int) -> None:
                 continue
             version = platform.version.split("  ")[0].split(",")[0].strip()
             name = f"{device.name.strip()}, {platform.name.strip()} ({version})"
-            _say({"platform": p, "device": d, "name": name})
+            _print({"platform": p, "device": d, "name": name})
             try:
-                found = _look(cl, platform, device, Found(p, d, name))
-            except Exception as error:  # noqa: BLE001 - whatever a driver says
+                found = _probe(cl, platform, device, Found(p, d, name))
+            except Exception as error:  # noqa: BLE001 - drivers raise anything
                 found = Found(p, d, name, fault=f"{type(error).__name__}: {error}")
-            _say(asdict(found))
+            _print(asdict(found))
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print(line: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
-def _look(cl: Any, platform: Any, device: Any, found: Found) -> Found:
+def _probe(cl: Any, platform: Any, device: Any, found: Found) -> Found:
     context = cl.Context([device])
     queue = cl.CommandQueue(context, device, properties=cl.command_queue_properties.PROFILING_ENABLE)
     buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 256)
@@ -157,4 +157,4 @@ def _clock_like(now: int) -> str:
 if __name__ == "__main__":
     main(int(sys.argv[1]))
     sys.stdout.flush()
-    os._exit(0)  # what a driver does at exit is no business of the probe
+    os._exit(0)  # exit handlers of drivers may crash

@@ -14,7 +14,7 @@ from eventide.errors import DeviceError
 _COMPLETE = cl.command_execution_status.COMPLETE
 _END = cl.profiling_info.END
 _QUEUED = cl.profiling_info.QUEUED
-_PAUSES = (0.0, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6)  # seconds between two looks at a marker, then the last
+_PAUSES = (0.0, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6)  # seconds between two polls of a marker; the last one repeats
 
 
 class Queue:
@@ -43,14 +43,14 @@ class Marker:
         self.copies, queue.copies = queue.copies, []
 
     def poll(self) -> MarkerState:
-        """What the driver says of it."""
+        """Its state, from the driver."""
         status = self.event.command_execution_status
         if status == _COMPLETE:
             return MarkerState.DONE
         return MarkerState.FAILED if status < 0 else MarkerState.PENDING
 
     def join(self, timeout: float) -> None:
-        """Look at it ever more seldom: OpenCL has no wait that ends by itself, and a driver's wait ignores Ctrl-C."""
+        """Poll it at growing intervals: OpenCL has no wait with a timeout, and the driver's wait ignores Ctrl-C."""
         deadline = time.monotonic() + timeout
         event, pauses = self.event, iter(_PAUSES)
         while event.command_execution_status > _COMPLETE and time.monotonic() < deadline:
@@ -62,7 +62,7 @@ class Marker:
 
 
 def profiled(event: cl.Event, what: Any) -> int:
-    """A timestamp of a complete event; some drivers say complete a moment before they have it."""
+    """A timestamp of a complete event; some drivers report completion before the timestamp is available."""
     for _ in range(1000):
         try:
             if value := int(event.get_profiling_info(what)):
@@ -75,7 +75,7 @@ def profiled(event: cl.Event, what: Any) -> int:
 
 
 class Timers:
-    """Readings of one device's profiling clock between two of the host's, as the clock model wants them."""
+    """Readings of one device's profiling clock between two of the host's, as the clock model needs them."""
 
     def __init__(self, context: cl.Context, device: cl.Device, host_timer: bool) -> None:
         self._device = device

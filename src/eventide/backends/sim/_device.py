@@ -2,26 +2,25 @@
 
     _device     what the core calls, and the options
     _host       the host's clock; runs functions
-    _schedule   who starts and ends when
+    _schedule   when each work item starts and ends
 
-Nothing here waits for real. Each call of the host costs `host_cost_ns` of its clock, and waiting for a marker moves the
-clock straight to the marker's time. The devices follow that clock, and a work item's function runs inside the call
-that passes its start. So with one host thread the same program has the same times, to the nanosecond.
+Nothing here waits in real time. Each call of the host costs `host_cost` seconds of the host's clock, and waiting for a
+marker moves that clock to the marker's time. The devices follow the clock: the function of a work item runs inside the
+call that passes its start. So with one host thread the same program has the same times, to the nanosecond.
 
-Inside work the clock shows the item's start, and what work calls is part of its duration: it costs nothing more. Only
-waiting, and asking about a marker that is pending, move time on; the item then ends no sooner than its function does.
+Inside work the clock shows the start of the item, and calls are part of its duration: they cost nothing more. Only
+waiting, and querying a pending marker, advance the time; the item then ends no sooner than its function does.
 Work that is reached by a blocking call of other work runs inside that call: it must not wait for the other to end.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import weakref
 from typing import TYPE_CHECKING, ClassVar
 
-from eventide.backends._backend import DeviceBackend, MarkerState
-from eventide.backends._capabilities import Capabilities
+from eventide._util.process import after_fork
+from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends.sim._host import Host
 from eventide.backends.sim._schedule import Engine, Item, Marker, Stream, Wait
 from eventide.errors import UsageError, UsageValueError
@@ -48,8 +47,8 @@ class Sim(DeviceBackend):
     """Simulated devices in virtual time.
 
     `limit` work items run at once on one device, and beside them `copy_limit` copies (work named "copy"); None is no
-    limit. Those that are ready get their turn in the order in which they became so. Work that declares no duration
-    takes `duration_ns`. All devices of one Sim share a clock, and their streams may wait for each other;
+    limit. Items start in the order in which they became ready. Work that declares no duration
+    takes `duration` seconds. All devices of one Sim share a clock, and their streams may wait for each other;
     ``Device.register(Sim(devices=64), name="cluster")`` adds devices with a clock of their own.
     """
 
@@ -61,38 +60,38 @@ class Sim(DeviceBackend):
         *,
         limit: int | None = None,
         copy_limit: int | None = None,
-        host_cost_ns: int = 1000,
-        duration_ns: int = 1000,
+        host_cost: float = 1e-6,
+        duration: float = 1e-6,
     ) -> None:
         self._used = False
-        self.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+        self.configure(devices, limit, copy_limit, host_cost, duration)
         _sims.add(self)
 
     def configure(
-        self, devices: int, limit: int | None, copy_limit: int | None, host_cost_ns: int, duration_ns: int
+        self, devices: int, limit: int | None, copy_limit: int | None, host_cost: float, duration: float
     ) -> None:
-        """Change what was said at construction; only before the first stream."""
+        """Change the options; only before the first stream."""
         _check(1, devices=devices, limit=limit, copy_limit=copy_limit)
-        _check(0, host_cost_ns=host_cost_ns, duration_ns=duration_ns)
+        _check(0, host_cost=host_cost, duration=duration)
         if self._used:
             raise UsageError("sim has streams already: configure it first, or register another Sim under a new name")
         self._count = devices
         self._limits = limit, copy_limit
-        self._duration = duration_ns
-        self._host = Host(host_cost_ns)
-        self.start_clean()
+        self._duration = _nanoseconds(duration, 0)
+        self._host = Host(_nanoseconds(host_cost, 0))
+        self.reset()
 
-    def start_clean(self) -> None:
-        """Time begins and nothing is queued. The child of a fork does this: what the parent queued is the parent's."""
-        self._host.start_clean()
+    def reset(self) -> None:
+        """Reset the clock and the queues. Runs in the child of a fork: queued work belongs to the parent."""
+        self._host.reset()
         self._engines = [[Engine(limit) for limit in self._limits] for _ in range(self._count)]
 
     def count(self) -> int:
-        """How many there are, as configured."""
+        """The configured number."""
         return self._count
 
     def capabilities(self, index: int) -> Capabilities:  # noqa: ARG002 - all devices are alike
-        """What a simulated device can do."""
+        """The capabilities of a simulated device."""
         return _CAPABILITIES
 
     def open_stream(self, index: int, priority: int) -> Stream:  # noqa: ARG002 - there are no priorities
@@ -122,7 +121,7 @@ class Sim(DeviceBackend):
         return token
 
     def open(self, token: Marker) -> None:
-        """Let the stream go on from the time of this call."""
+        """Release the stream at the time of this call."""
         self._host.complete(token)
 
     def flush(self, stream: Stream) -> None:  # noqa: ARG002 - streams run as time passes
@@ -130,15 +129,15 @@ class Sim(DeviceBackend):
         self._host.catch_up()
 
     def poll(self, marker: Marker) -> MarkerState:
-        """Look whether a marker is done. While it is not, that moves time on: asking again and again has an end."""
+        """Return whether a marker is done. Querying a pending one advances the time, so polling terminates."""
         return MarkerState.DONE if self._host.done(marker) else MarkerState.PENDING
 
     def join(self, marker: Marker, timeout: float) -> None:
-        """Go to the time of the marker."""
+        """Advance to the time of the marker."""
         self._host.join(marker, timeout)
 
     def completed_at(self, marker: Marker) -> int:
-        """When the device passed a marker that is done."""
+        """The time of a marker that is done."""
         return marker.time or 0
 
     def now(self, index: int) -> int:  # noqa: ARG002 - one clock for all
@@ -151,14 +150,14 @@ def configure_sim(
     devices: int = 8,
     limit: int | None = None,
     copy_limit: int | None = None,
-    host_cost_ns: int = 1000,
-    duration_ns: int = 1000,
+    host_cost: float = 1e-6,
+    duration: float = 1e-6,
 ) -> None:
-    """Say what the devices of the type `sim` are like, before the first stream on one of them. See ``Sim``."""
-    the_sim.configure(devices, limit, copy_limit, host_cost_ns, duration_ns)
+    """Configure the devices of the type `sim`, before the first stream on one of them. See ``Sim``."""
+    the_sim.configure(devices, limit, copy_limit, host_cost, duration)
 
 
-def _check(least: int, **values: int | None) -> None:
+def _check(least: int, **values: float | None) -> None:
     for name, value in values.items():
         if value is not None and value < least:
             raise UsageValueError(f"{name} must be at least {least}; got {value}")
@@ -174,11 +173,11 @@ def _nanoseconds(seconds: float | None, default: int) -> int:
 
 def _after_fork_in_child() -> None:
     for sim in _sims:
-        sim.start_clean()
+        sim.reset()
 
 
 _sims: weakref.WeakSet[Sim] = weakref.WeakSet()
-os.register_at_fork(after_in_child=_after_fork_in_child)
+after_fork(_after_fork_in_child)
 the_sim = Sim()
 """The devices of the type `sim`."""
 

@@ -1,6 +1,6 @@
 """The host of the simulated devices: its clock, which its own calls move, and the running of functions.
 
-A Ctrl-C that arrives here and not inside a function may lose the work item at hand, and its stream then stands still.
+A Ctrl-C that arrives here and not inside a function may lose the current work item, and its stream then stops.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from eventide.backends.sim._schedule import Entry, Item, Marker, Schedule, Strea
 
 
 class _ThreadState(threading.local):
-    depth = 0  # how much work runs on this thread, each inside a blocking call of the one before
+    depth = 0  # how many work items run on this thread, each inside a blocking call of the previous one
 
 
 class Host:
@@ -21,10 +21,10 @@ class Host:
     def __init__(self, cost: int) -> None:
         self._cost = cost  # ns of each call
         self._thread = _ThreadState()
-        self.start_clean()
+        self.reset()
 
-    def start_clean(self) -> None:
-        """Time begins and nothing is queued."""
+    def reset(self) -> None:
+        """Reset the clock and the queues."""
         self._lock = threading.RLock()  # guards all below
         self._changed = threading.Condition(self._lock)
         self._sleepers = 0  # threads that wait for a change
@@ -32,37 +32,37 @@ class Host:
         self._schedule = Schedule()
 
     def now(self) -> int:
-        """The time of whoever asks: the host's; inside work, that of the device."""
+        """The current time: that of the host; inside work, that of the device."""
         return self._schedule.now if self._thread.depth else self._clock
 
     def add(self, stream: Stream, entry: Entry) -> None:
         """Queue an entry. Runs nothing."""
         with self._lock:
-            self._schedule.add(stream, entry, self._call())
+            self._schedule.add(stream, entry, self._queue_time())
             self._wake()
 
     def complete(self, marker: Marker) -> None:
         """Complete a marker that is in no stream. Runs nothing."""
         with self._lock:
-            self._schedule.complete(marker, self._call())
+            self._schedule.complete(marker, self._queue_time())
             self._wake()
 
     def catch_up(self) -> None:
-        """Run what starts up to the host's time. Not inside work: whoever runs that goes on with what it queued."""
+        """Run what starts up to the host's time. Not inside work: its caller continues with what it queued."""
         if not self._thread.depth:
             self._run_until(self._clock)
 
     def done(self, marker: Marker) -> bool:
-        """Whether the devices have passed a marker. Looking at one that is pending costs a call, inside work too."""
+        """True if the devices have passed a marker. Querying a pending one costs a call, also inside work."""
         if self._pending(marker):
-            if marker.joined:  # the core looks after each slice of a wait; how many there are is a matter of real time
+            if marker.joined:  # the core queries after each slice of a wait; the number of slices depends on real time
                 marker.joined = False
             else:
-                self._run_until(self._look())
+                self._run_until(self._query_time())
         return not self._pending(marker)
 
     def join(self, marker: Marker, timeout: float) -> None:
-        """Run what starts up to the time of a marker. The timeout is in real time: functions and gates take some."""
+        """Run what starts up to the time of a marker. The timeout is in real time: functions and gates need it."""
         deadline = time.monotonic() + timeout
         while True:
             with self._lock:
@@ -76,15 +76,15 @@ class Host:
             if time.monotonic() > deadline:
                 return
 
-    def _call(self) -> int:
-        """When a call that queues something takes place, after what it costs."""
+    def _queue_time(self) -> int:
+        """The time of a call that queues, including its cost."""
         if self._thread.depth:
             return self._schedule.now
         self._clock += self._cost
         return self._clock
 
-    def _look(self) -> int:
-        """When a call that asks takes place, after what it costs."""
+    def _query_time(self) -> int:
+        """The time of a call that queries, including its cost."""
         with self._lock:
             after = self.now() + self._cost
             self._clock = max(self._clock, after)
@@ -103,7 +103,7 @@ class Host:
             self._run(item)
 
     def _run(self, item: Item) -> None:
-        schedule = self._schedule  # after a fork inside the function the child has another, which knows nothing of this
+        schedule = self._schedule  # a fork inside the function gives the child a new schedule, without this item
         self._thread.depth += 1
         try:
             item.work.run()

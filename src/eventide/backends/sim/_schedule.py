@@ -1,8 +1,8 @@
-"""Who starts and ends when on the simulated devices, in virtual nanoseconds. Knows no host, no lock and no function.
+"""When work starts and ends on the simulated devices, in virtual nanoseconds. Independent of host, locks and functions.
 
-A stream passes its entries in order and stands before the first that takes time: work, or a wait for a marker that
+A stream passes its entries in order and stops at the first that takes time: work, or a wait for a marker that
 is not passed. Only work at the front of a stream is in the heap of starts and ends to come, so a million queued items
-cost what a million appends cost, and whatever is over is no longer referred to.
+cost a million appends, and ended items are not referenced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eventide._native import DeviceWork
 
 # What an entry of the heap means; at one instant, in this order.
-_END = 0  # a work item is over
+_END = 0  # a work item ends
 _GRANTED = 1  # it was ready before, and an engine has become free for it
 _READY = 2  # nothing is left before it in its stream
 
@@ -24,7 +24,7 @@ Event = tuple[int, int, int, "Item"]  # time, meaning, number of the item: no tw
 
 
 class Engine:
-    """A part of a device that runs so many work items at once; the others stand in line as they became ready."""
+    """A part of a device that runs up to `limit` items at once; others queue in the order of readiness."""
 
     __slots__ = ("free", "line")
 
@@ -43,7 +43,7 @@ class Stream:
         self.copies = copies
         self.entries: deque[Entry] = deque()
         self.passed_at = 0
-        self.idle = True  # it has passed everything; else the heap or a marker knows it
+        self.idle = True  # it has passed everything; else the heap or a marker refers to it
 
 
 class Item:
@@ -62,15 +62,15 @@ class Item:
 
 
 class Marker:
-    """A one-shot point in a stream, or one that the host completes. `time` is set once, as soon as it is known."""
+    """A one-shot point in a stream, or one that the host completes. `time` is set once, as soon as it is determined."""
 
     __slots__ = ("called_at", "held", "joined", "time")
 
     def __init__(self) -> None:
         self.called_at = 0
         self.time: int | None = None
-        self.held: list[Stream] | None = None  # streams that stand before a wait for it; most markers have none
-        self.joined = False  # the host has waited for it since it last asked
+        self.held: list[Stream] | None = None  # streams that wait for it; most markers have none
+        self.joined = False  # the host has joined it since the last query
 
 
 class Wait:
@@ -87,7 +87,7 @@ Entry = Item | Marker | Wait
 
 
 class Schedule:
-    """The heap of starts and ends. `now` is how far it has been followed; it never goes back."""
+    """The heap of starts and ends. `now` is how far it has been followed; it never decreases."""
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
@@ -95,7 +95,7 @@ class Schedule:
         self._items = 0
 
     def add(self, stream: Stream, entry: Entry, called_at: int) -> None:
-        """Queue an entry at a time of the host's. Times may become known by that, but nothing starts."""
+        """Queue an entry at a time of the host's. This may determine times, but starts nothing."""
         entry.called_at = called_at
         if isinstance(entry, Item):
             self._items += 1
@@ -125,7 +125,7 @@ class Schedule:
         return None if marker.time is None else self.start_until(marker.time)
 
     def ran(self, item: Item) -> None:
-        """The function of a started item has returned: its end is known now. One that waited for others ends late."""
+        """The function of a started item has returned, so its end is determined. One that waited ends later."""
         heappush(self._events, (max(item.start + item.duration, self.now), _END, item.number, item))
 
     def _step(self) -> Item | None:
@@ -154,7 +154,7 @@ class Schedule:
         self._proceed([item.stream])
 
     def _proceed(self, streams: list[Stream]) -> None:
-        """Let streams pass all that takes no time, and those that stood before the markers passed by that, too."""
+        """Let streams pass all entries that take no time, and then the streams that waited for the markers passed."""
         while streams:
             stream = streams.pop()
             entries = stream.entries

@@ -1,4 +1,4 @@
-"""When an event of torch's passed: torch tells only how far two events are apart, in float32 milliseconds.
+"""When an event of torch passed: torch reports only the distance of two events, in float32 milliseconds.
 
 So every second or so an anchor is recorded in a stream of its own, between two readings of the host's clock, and a time
 is its distance from the newest anchor. One that is a second old costs 61 ns in float32; one of an hour ago, 250 us.
@@ -17,7 +17,7 @@ _PATIENCE = 0.002  # seconds that a reading waits for its anchor; an idle stream
 
 
 def float32_error_ns(milliseconds: float) -> int:
-    """How far a float32 of this size may be from the truth, in ns."""
+    """The rounding error of a float32 of this size, in ns."""
     if milliseconds == 0 or not math.isfinite(milliseconds):
         return 1
     return max(1, math.ceil(2.0 ** (math.frexp(milliseconds)[1] - 24) * 1e6))
@@ -35,7 +35,7 @@ class AnchoredClock:
         self._pending: tuple[int, torch.Event] | None = None  # when it was recorded, and the event
 
     def read(self) -> tuple[int, int, int] | None:
-        """A new anchor between two readings of the host's clock; None: it is not passed yet, ask again."""
+        """A new anchor between two readings of the host's clock; None: it has not passed yet, try again."""
         with self._lock:
             return self._read()
 

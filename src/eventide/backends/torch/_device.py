@@ -2,9 +2,9 @@
 
     _clock   when an event passed, from elapsed_time to an anchor that is recorded again every second
 
-An immediate device: work runs inside submit with its torch stream current, so it calls torch as always. A marker is a
+An immediate device: work runs inside submit with its torch stream current, so it calls torch as usual. A marker is a
 ``torch.Event``, a wait ``Stream.wait_event``; torch has no wait with a limit, so joining polls. torch hands out streams
-of a pool (32 of CUDA's): one that two of ours share still orders each of them, but they wait for each other. Tried on a
+of a pool (32 for CUDA): two Eventide streams that share one are still ordered, but wait for each other. Tested on a
 stand-in for the API only, never on a GPU.
 """
 
@@ -15,16 +15,15 @@ from typing import Any
 
 import torch
 
-from eventide.backends._backend import DeviceBackend, MarkerState
-from eventide.backends._capabilities import Capabilities
+from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends.torch._clock import AnchoredClock
 from eventide.errors import DeviceError, UsageValueError
 
-_PAUSES = (0.0, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6)  # seconds between two looks at a marker, then the last
+_PAUSES = (0.0, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6)  # seconds between two polls of a marker; the last one repeats
 
 
 class TorchStreams(DeviceBackend):
-    """Streams and events of an accelerator; its memory is somebody else's business."""
+    """Streams and events of an accelerator; memory stays with torch."""
 
     def __init__(self, accelerator: str) -> None:
         self.accelerator = accelerator
@@ -35,15 +34,15 @@ class TorchStreams(DeviceBackend):
         self._clocks = [AnchoredClock(self.device(index)) for index in range(self._count)]
 
     def device(self, index: int) -> torch.device:
-        """The device as torch knows it."""
+        """The torch.device."""
         return torch.device(self.accelerator, index)
 
     def count(self) -> int:
-        """As torch says."""
+        """The number that torch reports."""
         return self._count
 
     def name(self, index: int) -> str:
-        """The device's own name, where torch knows it."""
+        """The name of the device, if torch has one."""
         module = getattr(torch, self.accelerator, None)
         try:
             return f"{module.get_device_name(index)}, torch {torch.__version__}"  # type: ignore[union-attr]
@@ -51,7 +50,7 @@ class TorchStreams(DeviceBackend):
             return f"{self.device(index)} of torch {torch.__version__}"
 
     def capabilities(self, index: int) -> Capabilities:  # noqa: ARG002 - all alike
-        """What torch.Stream and torch.Event can do."""
+        """The capabilities of torch.Stream and torch.Event."""
         return Capabilities(
             deferred=False,
             timing=True,
@@ -78,8 +77,8 @@ class TorchStreams(DeviceBackend):
             raise UsageValueError(f"{existing} is not of {self.type}")
         return int(existing.device.index or 0)
 
-    def adopt_stream(self, index: int, existing: torch.Stream) -> torch.Stream:  # noqa: ARG002 - the stream knows it
-        """Take over a stream that somebody has."""
+    def adopt_stream(self, index: int, existing: torch.Stream) -> torch.Stream:  # noqa: ARG002 - the stream has it
+        """Adopt an existing stream."""
         return existing
 
     def submit(self, stream: torch.Stream, work: Any) -> None:
@@ -98,7 +97,7 @@ class TorchStreams(DeviceBackend):
         stream.wait_event(marker)
 
     def poll(self, marker: torch.Event) -> int:
-        """Ask torch; an error on the device is raised there."""
+        """Query torch; an error on the device is raised there."""
         return MarkerState.DONE if marker.query() else MarkerState.PENDING
 
     def join(self, marker: torch.Event, timeout: float) -> None:
@@ -163,7 +162,7 @@ class Torch(TorchStreams):
 
 
 def _device_count(accelerator: str) -> int:
-    """How many there are; 0 where torch knows none of the kind."""
+    """The number of devices; 0 if torch does not support the type."""
     current = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     if current is not None and current.type == accelerator:
         return int(torch.accelerator.device_count())

@@ -21,7 +21,7 @@ from typing import Any
 
 from eventide.integrations._guard import guarded
 from eventide.integrations._unheard import LACKS, unheard
-from eventide.recording import before_end
+from eventide.recording import before_stop
 
 _lock = threading.Lock()  # guards _undo
 _undo: list[Callable[[], None]] = []
@@ -99,5 +99,4 @@ def _patch(cl: Any, native: Any, profiling: bool) -> None:
     _put(cl, "CommandQueue", queues(cl, profiling))
     _put(cl, "Buffer", buffers(cl))
     harvest = guarded(times.harvest)
-    before_end.append(harvest)
-    _undo.append(lambda: before_end.remove(harvest))
+    _undo.append(before_stop(harvest).close)

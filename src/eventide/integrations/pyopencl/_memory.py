@@ -17,7 +17,7 @@ import pyopencl as cl
 from eventide.hooks import feed
 from eventide.hooks.feed import Access, Accesses
 from eventide.integrations.pyopencl._queues import device_name
-from eventide.runtime.access import watch_host_memory
+from eventide.runtime.access import lifetimes
 
 _memory: dict[int, Block] = {}  # by cl_mem
 Arguments = tuple[tuple[int, Access], ...] | None
@@ -106,8 +106,7 @@ def host(array: Any) -> Accesses:
     if about is None or not getattr(array, "nbytes", 0) or not array.flags.forc:
         return ()
     address, nbytes = int(about["data"][0]), int(array.nbytes)
-    for watch in watch_host_memory:  # its address will be another array's
-        watch(array, address, nbytes)
+    lifetimes.note_access(array, address, nbytes)
     return ((address, nbytes),)
 
 

@@ -83,7 +83,7 @@ class Known:
         """The host knows that it is over, from now on."""
         if not self.over and self.queue.in_order:  # of an out-of-order queue, that says nothing of what came before
             self.over = True
-            feed.learnt(self.queue.stream, self.id)
+            feed.host_observed_completion(self.queue.stream, self.id)
 
 
 class _Unordered:
@@ -153,7 +153,7 @@ def keep_event(event: Any, known: Known) -> None:
         _events[key] = known
         oldest = _events.pop(next(iter(_events))) if len(_events) > MOST_EVENTS else None
     if oldest is not None:
-        feed.event_gone(oldest.id)
+        feed.event_deleted(oldest.id)
 
 
 def forget_events() -> None:
@@ -162,7 +162,7 @@ def forget_events() -> None:
         known = list(_events.values())
         _events.clear()
     for one in known:
-        feed.event_gone(one.id)
+        feed.event_deleted(one.id)
 
 
 def made(queue: Any) -> None:

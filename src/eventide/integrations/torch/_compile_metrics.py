@@ -133,7 +133,7 @@ def _merge(known: dict[str, Any], item: Any) -> dict[str, Any]:
         "reason": getattr(item, "recompile_reason", None),
         "graph_breaks": None if breaks is None else len(breaks),
         "cache_hit": _cache_hit(item),
-        "stages": tuple(_stages(item)) or None,
+        "stages_ns": tuple(_stages(item)) or None,
         "details": told,
     }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
+from eventide._util import process
 from eventide.integrations.torch._calls import Calls
 from eventide.integrations.torch._names import Names
 
@@ -210,4 +210,4 @@ def _after_fork() -> None:
     _replace(())
 
 
-os.register_at_fork(after_in_child=_after_fork)
+process.after_fork(_after_fork)

@@ -5,12 +5,12 @@ Whoever wants them calls hear(); a thread whose operators are told by other mean
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
+from eventide._util import process
 from eventide.errors import DeviceError
 
 _BACKWARD, _ANNOTATED = "BACKWARD_FUNCTION", "USER_SCOPE"
@@ -87,7 +87,7 @@ def _after_fork() -> None:
     _state.lock = threading.RLock()  # whoever held it is not here
 
 
-os.register_at_fork(after_in_child=_after_fork)
+process.after_fork(_after_fork)
 
 
 def _callbacks() -> _Callbacks:

@@ -8,14 +8,15 @@ so that it is not taken for the program's when its result is imported.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from eventide import _native
+from eventide._util import process
+from eventide._util.subscription import Subscription
+from eventide.recording import annotate_spans
 
 _log = logging.getLogger("eventide.integrations")
 NAMES = ("_prepare_profiler", "_enable_profiler", "_disable_profiler")
@@ -64,6 +65,7 @@ class _State:
         self.running: set[int] = set()  # threads whose profiler runs
         self.listener: Listener | None = None
         self.annotations: Annotations | None = None
+        self.annotating: Subscription | None = None
 
 
 _state = _State()
@@ -171,16 +173,18 @@ def _after_fork() -> None:
     _state.running &= {threading.get_ident()}
 
 
-os.register_at_fork(after_in_child=_after_fork)
+process.after_fork(_after_fork)
 
 
 def _annotate(*, on: bool) -> None:
     """Spans are told to torch from now on, or no more."""
     if not on:
-        _native.set_span_annotator(None)
+        if _state.annotating is not None:
+            _state.annotating.close()
+            _state.annotating = None
         return
     import torch
 
     make = getattr(torch._C._profiler, "_RecordFunctionFast", None) or torch.autograd.profiler.record_function  # noqa: SLF001
     _state.annotations = Annotations(make)
-    _native.set_span_annotator(_state.annotations)
+    _state.annotating = annotate_spans(_state.annotations)

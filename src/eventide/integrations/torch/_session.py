@@ -19,13 +19,14 @@ from dataclasses import replace
 from typing import Any
 
 from eventide import _native
+from eventide._util import process
 from eventide.integrations._guard import guarded
 from eventide.integrations.torch import _operators as operators
 from eventide.integrations.torch import _profilers as profilers
 from eventide.integrations.torch._account import Account, words
 from eventide.integrations.torch._events import Conversion
 from eventide.integrations.torch._kineto import Kineto, Wanted, device_name, hears_devices
-from eventide.recording import before_end
+from eventide.recording import before_stop
 from eventide.runtime import HostClock
 
 _log = logging.getLogger("eventide.integrations")
@@ -56,7 +57,7 @@ class Session:
         self._outer, _state.session = _state.session, self
         profilers.install()
         profilers.listen(self)
-        before_end.append(self.tell)
+        self._before_stop = before_stop(self.tell)
         self._turn = 0
         self._start()
         self._arm()
@@ -244,7 +245,7 @@ class Session:
                 self.account.warnings.append(line)
             self._keep()
             self._end.release()
-        before_end.remove(self.tell)
+        self._before_stop.close()
         _state.session = self._outer
         profilers.listen(self._outer)
 
@@ -286,4 +287,4 @@ def _after_fork() -> None:
         _state.session.forget()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+process.after_fork(_after_fork)

@@ -86,9 +86,9 @@ def _compiled(*, src: Any, metadata: Any, times: Any, cache_hit: bool, **_: Any)
     callback_handler.report(
         CallbackTrigger.TRITON,
         f"triton/{known.get('hash') or getattr(src, 'name', '')}",
-        duration=round(times.total * 1000),  # Triton counts microseconds
+        duration_ns=round(times.total * 1000),  # Triton counts microseconds
         name=str(known.get("name") or getattr(src, "name", "") or "") or None,
         cache_hit=bool(cache_hit),
-        stages=tuple((name, round(microseconds * 1000)) for name, microseconds in stages),
+        stages_ns=tuple((name, round(microseconds * 1000)) for name, microseconds in stages),
         details={"target": str(known["target"])} if "target" in known else {},
     )

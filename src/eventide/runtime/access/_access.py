@@ -1,42 +1,59 @@
-"""From whatever holds memory to the addresses it covers: Buffers, arrays, tensors, and containers of them."""
+"""From objects with memory to the addresses they cover: Buffers, arrays, tensors, and containers of them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eventide import _native
 from eventide.errors import UsageTypeError, report_unknown_accesses
+from eventide.runtime.access import lifetimes
 from eventide.runtime.access._layout import Access, covered
+
+if TYPE_CHECKING:
+    from eventide.runtime.access._types import Memory
 
 Accesses = tuple[Access, ...]
 
-watch_host_memory: list[Callable[[Any, int, int], None]] = []
-"""Called with each thing of the host that is touched, its lowest address and extent: for who must know when it goes."""
-
+_HOST_ACCESS = _native.HOOKS.index("host_access")
 _SCALARS = (int, float, complex, str, bytes, type(None))
-_told: set[tuple[str, str]] = set()
-_telling = threading.Lock()  # guards _told
+_reported: set[tuple[str, str]] = set()
+_reported_lock = threading.Lock()  # guards _reported
 
 
-def accesses_of(things: object) -> Accesses:
-    """What a thing, or a list, tuple or dict of things, covers. None is nothing, and so are numbers in containers."""
+def accesses_of(things: Memory | None) -> Accesses:
+    """The memory of an object or of a list, tuple, set or dict of objects. None and numbers in containers have none."""
     out: list[Access] = []
     if things is not None:
         _collect(things, out, 0)
     return tuple(out)
 
 
+def host_access(reads: Memory = (), writes: Memory = ()) -> None:
+    """Declare that this thread reads and writes this memory now: Buffers, arrays, tensors, lists of them.
+
+    Work declares its accesses with ``et.work``; this is for code outside of work, and has no effect inside. Without
+    listeners it costs one check. An object without memory is logged once, and the program continues.
+    """
+    if not _native.listening(_HOST_ACCESS):
+        return
+    try:
+        read, written = accesses_of(reads), accesses_of(writes)
+    except Exception as error:  # noqa: BLE001 - protocols of arrays raise anything
+        report_once("host_access", "host_access()", error)
+        return
+    _native.host_access(read, written)
+
+
 def report_once(hook: str, work: object, error: Exception) -> None:
-    """Log that accesses are unknown; the same work and the same reason are told once."""
+    """Log that accesses are unknown; once for the same work and reason."""
     key = (f"{hook} {getattr(work, 'name', work)}", str(error))
-    with _telling:
-        if key in _told:
+    with _reported_lock:
+        if key in _reported:
             return
-        if len(_told) > 1000:  # a program that makes names up: rather tell twice than grow
-            _told.clear()
-        _told.add(key)
+        if len(_reported) > 1000:  # generated names: a repeated message is better than growth
+            _reported.clear()
+        _reported.add(key)
     report_unknown_accesses(hook, work, error)
 
 
@@ -52,11 +69,10 @@ def _collect(thing: Any, out: list[Access], depth: int) -> None:
     else:
         pieces = _pieces_of(thing)
         out.extend(pieces)
-        if watch_host_memory and pieces:
+        if pieces and lifetimes.active():
             low = min(piece[0] for piece in pieces)
             high = max(piece[0] + piece[1] for piece in pieces)
-            for watch in watch_host_memory:
-                watch(thing, low, high - low)
+            lifetimes.note_access(thing, low, high - low)
 
 
 def _pieces_of(thing: Any) -> list[Access]:
@@ -86,6 +102,6 @@ def _pieces_of(thing: Any) -> list[Access]:
 
 
 def _itemsize(typestr: str) -> int:
-    """Of '<f4': 4. A character of 'U' takes four bytes; '<M8[ns]' has its unit behind."""
+    """Of '<f4': 4. A character of 'U' takes four bytes; '<M8[ns]' ends with its unit."""
     digits = typestr[2:].partition("[")[0]
     return int(digits) * (4 if typestr[1] == "U" else 1)

@@ -8,11 +8,11 @@ Access = tuple[int, int] | tuple[int, int, int, int, bool]
 """Address and bytes; of a strided view also run, stride (the first `run` bytes of every `stride`) and "possible"."""
 
 MOST_PIECES = 64
-"""A view of more dimensions is told piece by piece up to so many pieces, then as one possible access."""
+"""A view of several dimensions is reported as up to this many pieces, or as one possible access."""
 
 
 def covered(address: int, shape: Sequence[int], strides: Sequence[int] | None, itemsize: int) -> list[Access]:
-    """The bytes of a view: exact, or one access marked possible that holds them all. Strides are in bytes."""
+    """The bytes of a view: exact, or one access marked possible that covers them all. Strides are in bytes."""
     if 0 in shape or itemsize == 0:
         return []
     if strides is None:
@@ -32,7 +32,7 @@ def covered(address: int, shape: Sequence[int], strides: Sequence[int] | None, i
 
 
 def _grow(run: int, levels: list[tuple[int, int]]) -> tuple[int, list[tuple[int, int]]]:
-    """Take the dimensions that only make the run longer."""
+    """Merge the dimensions that only extend the run."""
     for done, (stride, n) in enumerate(levels):
         if stride > run:
             return run, levels[done:]
@@ -41,7 +41,7 @@ def _grow(run: int, levels: list[tuple[int, int]]) -> tuple[int, list[tuple[int,
 
 
 def _joined(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Dimensions that step on from one another are one."""
+    """Merge dimensions that continue one another."""
     out: list[tuple[int, int]] = []
     for stride, n in levels:
         if out and stride == out[-1][0] * out[-1][1]:

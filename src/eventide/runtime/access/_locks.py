@@ -1,4 +1,4 @@
-"""Locks that tell who had them before. They are the system's own locks, with a token each."""
+"""Locks that signal on release and receive on acquire. They wrap the original locks, with a token each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def token_of(thing: Any) -> int:
 
 
 class _Tracked:
-    """A lock around a lock: acquired means received, released means handed over."""
+    """A lock around a lock: acquiring receives, releasing signals."""
 
     __slots__ = ("__weakref__", "_inner", "_token")
 
@@ -61,7 +61,7 @@ class _Tracked:
 
 
 class _TrackedRLock(_Tracked):
-    """The same, with what a Condition asks of an RLock."""
+    """The same, with the methods that a Condition needs of an RLock."""
 
     __slots__ = ()
 
@@ -79,10 +79,10 @@ class _TrackedRLock(_Tracked):
 
 
 def make_lock(original: Callable[[], Any]) -> Callable[[], Any]:
-    """Instead of ``threading.Lock``."""
+    """Replaces ``threading.Lock``."""
     return lambda: _Tracked(original())
 
 
 def make_rlock(original: Callable[[], Any]) -> Callable[[], Any]:
-    """Instead of ``threading.RLock``."""
+    """Replaces ``threading.RLock``."""
     return lambda: _TrackedRLock(original())

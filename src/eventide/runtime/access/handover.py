@@ -1,9 +1,9 @@
-"""How host threads hand over to each other, told to the hooks while somebody asks for it.
+"""Signals between host threads, reported to the hooks while ``start()`` is in effect.
 
 Thread start and join, ``queue.Queue``, locks, Events, Semaphores, Barriers and Futures of executors are patched while
-on and restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched
-functions do what they always did. Not seen: ``queue.SimpleQueue``, locks made before,
-and threads that talk through memory alone.
+active and restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched
+functions otherwise behave as before. Not detected: ``queue.SimpleQueue``, locks created before, and threads that
+communicate through memory alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _items_lock = threading.Lock()
 
 
 def start() -> None:
-    """Tell hand-overs, until as many ``stop()``."""
+    """Report hand-overs until ``stop()`` was called as often."""
     global _users  # noqa: PLW0603 - one switch for the process
     with _starting:
         _users += 1
@@ -41,7 +41,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Restore what was there before. Objects made meanwhile go on working, and tell nothing."""
+    """Restore the original functions. Objects created meanwhile keep working and report nothing."""
     global _users  # noqa: PLW0603 - one switch for the process
     with _starting:
         _users -= 1
@@ -65,7 +65,7 @@ def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
 
         try:
             self.run = run_after_start  # type: ignore[method-assign]
-        except AttributeError:  # a class that lets nobody: then its start is not seen
+        except AttributeError:  # a class with slots: its start is not detected
             return original(self)
         try:
             return original(self)
@@ -115,7 +115,7 @@ def _token_of_item(self: queue.Queue[Any], item: Any, *, last: bool = False) -> 
         tokens = _items.get(self, {})
         waiting = tokens.get(id(item))
         if not waiting:
-            return 0  # it was put before anybody listened
+            return 0  # it was put before start()
         token = waiting.pop() if last else waiting.popleft()
         if not waiting:
             del tokens[id(item)]
@@ -123,7 +123,7 @@ def _token_of_item(self: queue.Queue[Any], item: Any, *, last: bool = False) -> 
 
 
 def _signals(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What this thread did is handed over by the call."""
+    """The call signals what this thread did."""
 
     def signalling(self: Any, *args: Any, **kwargs: Any) -> Any:
         _native.host_signal(token_of(self))
@@ -133,7 +133,7 @@ def _signals(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _waits(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A call that says yes has received what was handed over."""
+    """A call that returns anything but False has received the signal."""
 
     def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
@@ -145,7 +145,7 @@ def _waits(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _meets(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Hands over and receives: a barrier."""
+    """Signals and receives: a barrier."""
     return _waits(_signals(original))
 
 

@@ -1,8 +1,8 @@
-"""When memory of the host goes: arrays and tensors that work touches are allocations, as far as the hooks can know.
+"""Lifetimes of host memory: arrays and tensors that work accesses are reported to native listeners as allocations.
 
-An array's address is used again by another array after it. Whoever keeps a history by address must hear of that; so,
-while somebody asks for it, the owner of each piece of host memory that is touched is watched with a weak reference.
-Python's own callbacks do not hear of these allocations: they are not the program's.
+The address of an array is reused by a later array, which a history by address must not mix up. So between ``start()``
+and ``stop()`` a weak reference observes the owner of each accessed piece of host memory. Python callbacks do not
+receive these allocations: the program did not make them.
 """
 
 from __future__ import annotations
@@ -11,33 +11,36 @@ import weakref
 from typing import Any
 
 from eventide import _native
-from eventide.runtime.access._access import watch_host_memory
 
 _watched: dict[int, weakref.ref[Any]] = {}  # by id of the owner; the GIL guards it
 _users = 0
 
 
 def start() -> None:
-    """Watch, until as many ``stop()``."""
+    """Observe lifetimes until ``stop()`` was called as often."""
     global _users  # noqa: PLW0603 - one switch for the process
     _users += 1
     if _users == 1:
-        watch_host_memory.append(_watch)
-        _native.set_copy_watcher(_watch_end)
+        _native.set_copy_watcher(_note_copy)
 
 
 def stop() -> None:
-    """Watch no more."""
+    """Stop observing."""
     global _users  # noqa: PLW0603 - one switch for the process
     _users -= 1
     if _users == 0:
-        watch_host_memory.remove(_watch)
         _native.set_copy_watcher(None)
         _watched.clear()
 
 
-def _watch(thing: Any, address: int, nbytes: int) -> None:
-    owner = _owner_of(thing)
+def active() -> bool:
+    """True between ``start()`` and ``stop()``."""
+    return _users > 0
+
+
+def note_access(thing: Any, address: int, nbytes: int) -> None:
+    """Work or the host accesses host memory of `thing`; nothing happens unless started."""
+    owner = _owner_of(thing) if _users else None
     if owner is None or id(owner) in _watched:
         return
     address, nbytes = _range_of(owner, address, nbytes)
@@ -50,26 +53,26 @@ def _watch(thing: Any, address: int, nbytes: int) -> None:
 
     try:
         _watched[key] = weakref.ref(owner, gone)
-    except TypeError:  # bytes and the like: no way to know
+    except TypeError:  # bytes and the like have no weak references
         return
     _native.host_memory(address, nbytes, True)
 
 
-def _watch_end(thing: Any) -> None:
-    """One end of a copy: whatever has the buffer protocol."""
+def _note_copy(thing: Any) -> None:
+    """Source or destination of a copy: an object with the buffer protocol."""
     if not isinstance(thing, _native.BufferBase):
         with memoryview(thing) as view:
-            _watch(thing, _native.buffer_address(view), view.nbytes)
+            note_access(thing, _native.buffer_address(view), view.nbytes)
 
 
 def _owner_of(thing: Any) -> Any:
-    """The object that the memory lives and dies with; None for memory of a Buffer, which tells by itself."""
+    """The object that owns the memory; None for memory of a Buffer, which reports itself."""
     below: Any
     while True:
         if isinstance(thing, memoryview):
             below = thing.obj
         elif hasattr(thing, "untyped_storage"):
-            return thing.untyped_storage()  # of a torch tensor: the same object as long as any tensor has it
+            return thing.untyped_storage()  # of a torch tensor: the same object while any tensor uses it
         else:
             below = getattr(thing, "base", None) if hasattr(thing, "__array_interface__") else None
         if below is None:
@@ -78,7 +81,7 @@ def _owner_of(thing: Any) -> Any:
 
 
 def _range_of(owner: Any, address: int, nbytes: int) -> tuple[int, int]:
-    """All of the owner's memory where it can say so, else what is touched."""
+    """All memory of the owner if that is available, else the accessed range."""
     interface = getattr(owner, "__array_interface__", None)
     if interface is not None:
         return interface["data"][0], owner.nbytes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eventide._util.internal_frames import is_machinery
+from eventide._util.internal_frames import is_internal_frame
 from eventide.sanitizer._finding import Access, Finding, Frame
 
 StreamNames = Mapping[Any, str]
@@ -23,7 +23,7 @@ _EXPLAINED = {
 
 def is_ours(frame: Frame) -> bool:
     """True for this package's own frames, an importer's, and those of frameworks that an adapter hears."""
-    return is_machinery(frame[0])
+    return is_internal_frame(frame[0])
 
 
 def place(access: Access) -> Frame | None:

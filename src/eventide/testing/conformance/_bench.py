@@ -1,4 +1,4 @@
-"""What a check works with: streams, holds, ears and threads that are cleaned up whatever the check does."""
+"""What a check works with: streams, holds, callbacks and threads, all cleaned up at its end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Bench:
         self.kind = device.type
         self.capabilities = device.capabilities
         self.patience = patience
-        # Time passes when somebody waits, be it a notification: a hold lasts until then.
+        # Time passes when anything waits, also a notification: a hold lasts until then.
         self.virtual = self.capabilities.deferred and not self.capabilities.concurrent
         self._lasts = 0.0
         self._streams: list[Stream] = []
@@ -123,7 +123,7 @@ class Bench:
 
     # --- looking at what happens
 
-    def heard(self, hook: str, device: str | None = None) -> list[tuple[Any, ...]]:
+    def hook_calls(self, hook: str, device: str | None = None) -> list[tuple[Any, ...]]:
         """The arguments of every firing of a hook on this device from now on."""
         calls: list[tuple[Any, ...]] = []
         self.listen(hook, lambda *arguments: calls.append(arguments), device)
@@ -136,7 +136,7 @@ class Bench:
         return subscription
 
     def observe(self, observer: hooks.Observer) -> None:
-        """Let an observer hear everything until the check is over."""
+        """Register an observer until the check ends."""
         self._subscriptions.append(hooks.observe(observer))
 
     def eventually(self, condition: Callable[[], object], what: str) -> None:
@@ -157,19 +157,19 @@ class Bench:
         if not self.virtual:
             time.sleep(GRACE / 10)
 
-    def goes_away(self, reference: Callable[[], object], what: str) -> None:
+    def is_freed(self, reference: Callable[[], object], what: str) -> None:
         """Fail unless the object behind a weak reference is dropped."""
 
         def gone() -> bool:
             gc.collect()
             return reference() is None
 
-        self.eventually(gone, f"{what} goes away")
+        self.eventually(gone, f"{what} is freed")
 
     # --- afterwards
 
     def let_go(self) -> None:
-        """Open every gate and close every subscription. Blocks nobody."""
+        """Open every gate and close every subscription. Does not block."""
         for gate in self._gates:
             gate.open()
         for subscription in self._subscriptions:
@@ -184,7 +184,7 @@ class Bench:
                 stream.close(timeout=max(0.0, deadline - time.monotonic()))
             except TimeoutError:
                 raise CheckFailedError(f"{stream!r} did not drain after the check") from None
-            except BaseException:  # noqa: BLE001, S112 - told already, or left there on purpose
+            except BaseException:  # noqa: BLE001, S112 - raised before, or left there on purpose
                 continue
 
     def abandon(self) -> None:

@@ -21,7 +21,7 @@ def expect(condition: object, what: str) -> None:
 
 
 def equal(got: object, wanted: object, what: str) -> None:
-    """Fail unless both are equal, and tell both."""
+    """Fail unless both are equal; the message has both."""
     if got != wanted:
         raise CheckFailedError(f"{what}: expected {_short(wanted)}, got {_short(got)}")
 

@@ -29,7 +29,7 @@ class Hold:
         self._release = release
 
     def release(self) -> None:
-        """Let the stream go on."""
+        """Release the stream."""
         self._release()
 
 
@@ -43,7 +43,7 @@ class Gate:
 
     def __call__(self) -> None:
         self._entered.set()
-        self._opened.wait(4 * self._patience)  # longer than any check: a forgotten gate ends all the same
+        self._opened.wait(4 * self._patience)  # longer than any check, so a forgotten gate ends too
 
     def open(self) -> None:
         """Let the work end."""
@@ -55,7 +55,7 @@ class Gate:
 
 
 def hold_by_work(stream: Stream, gate: Gate, behind: bool = False) -> Hold:
-    """Submit work that blocks, and wait until it does, unless it stands behind pending work."""
+    """Submit work that blocks, and wait until it does, unless pending work is before it."""
     stream.submit(gate)
     if not behind:
         gate.reached()
@@ -70,7 +70,7 @@ def hold_by_cpu(stream: Stream, cpu: Stream, gate: Gate) -> Hold:
 
 
 def hold_by_duration(stream: Stream, seconds: float, patience: float) -> Hold:
-    """Submit work that lasts. Nobody has to let it go; ``release`` lets the device's clock pass its end."""
+    """Submit work that lasts. It ends by itself; ``release`` lets the device's clock pass its end."""
     stream.submit(work(int, name="hold", duration=seconds))
     end = stream.record_event()
     return Hold(lambda: end.synchronize(timeout=patience))
@@ -84,13 +84,13 @@ def way_to_hold(device: Device, capabilities: Capabilities) -> str:
         return "cpu"
     if capabilities.concurrent:
         return "work"
-    if _heeds_durations(str(device)):
+    if _has_durations(str(device)):
         return "duration"
-    raise CheckSkippedError("no 'concurrent', and declared durations are not heeded: nothing holds a stream")
+    raise CheckSkippedError("no 'concurrent', and declared durations have no effect: nothing holds a stream")
 
 
 @functools.cache
-def _heeds_durations(device: str) -> bool:
+def _has_durations(device: str) -> bool:
     with contextlib.closing(Stream(device)) as stream:
         stream.submit(work(int, name="lasts", duration=LASTS))
         for _ in range(20):

@@ -33,7 +33,7 @@ def run(
     limit: float = LIMIT,
     step: Callable[[str], object] | None = None,
 ) -> Report:
-    """Run the checks on a device. `limit` is in seconds for each; `step` hears the name of each before it runs."""
+    """Run the checks on a device. `limit` is in seconds, for each; `step(name)` is called before each."""
     where = _device(device)
     outcomes = []
     for check in checks:
@@ -48,7 +48,7 @@ def run_check(check: Check, device: str | Device, limit: float = LIMIT) -> Outco
     """Run one check on a device."""
     attempt = _Attempt(check, _device(device), limit)
     began = time.monotonic()
-    with _unheard() as errors:
+    with _uncaught() as errors:
         thread = threading.Thread(target=attempt.run, name=f"conformance {check}", daemon=True)
         thread.start()
         thread.join(limit)
@@ -76,7 +76,7 @@ def pytest_test(device: str, limit: float = LIMIT) -> Callable[[Check], None]:
 
 
 class _Attempt:
-    """One check while it runs. Its end is told once, by whoever comes first: the check or the limit."""
+    """One check while it runs. The first of two reports its end: the check or the limit."""
 
     def __init__(self, check: Check, device: Device, limit: float) -> None:
         self._check = check
@@ -107,30 +107,30 @@ class _Attempt:
             self._ends.append(("skipped", str(reason)))
         except CheckFailedError as failure:
             self._ends.append(("failed", f"{failure} ({_place(failure.__traceback__)})"))
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the device brought it about
+        except BaseException as error:  # noqa: BLE001 - any error is a failure of the device
             self._ends.append(("failed", f"{type(error).__name__}: {error} ({_place(error.__traceback__)})"))
         else:
             self._ends.append(("passed", ""))
 
     def give_up(self, thread: threading.Thread) -> None:
-        """The limit is over: say where the check stands, and free whatever waits for it."""
+        """The limit is over: report the current line of the check, and free what waits for it."""
         frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the one way to see another thread's stack
-        self._ends.append(("failed", f"still running after {self._limit:g} s ({_standing(frame)})"))
+        self._ends.append(("failed", f"still running after {self._limit:g} s ({_current_line(frame)})"))
         if self._bench is not None:
             self._bench.let_go()
 
 
 @contextlib.contextmanager
-def _unheard() -> Iterator[list[str]]:
-    """Collect errors that have nobody to go to: of a device's threads, and of methods whose caller cannot be told."""
+def _uncaught() -> Iterator[list[str]]:
+    """Collect errors without a caller: of a device's threads, and of methods that cannot raise."""
     errors: list[str] = []
 
     def note(where: str, kind: type[BaseException], error: BaseException | None) -> None:
         errors.append(f"{where}: {kind.__name__}: {error}")
 
     hooks = sys.unraisablehook, threading.excepthook
-    sys.unraisablehook = lambda args: note(f"unheard of {args.object!r}", args.exc_type, args.exc_value)
-    threading.excepthook = lambda args: note("a thread of the device died of", args.exc_type, args.exc_value)
+    sys.unraisablehook = lambda args: note(f"uncaught in {args.object!r}", args.exc_type, args.exc_value)
+    threading.excepthook = lambda args: note("a thread of the device ended with", args.exc_type, args.exc_value)
     try:
         yield errors
     finally:
@@ -143,7 +143,7 @@ def _place(trace: TracebackType | None) -> str:
     return lines[-1] if lines else "before the check began"
 
 
-def _standing(frame: FrameType | None) -> str:
+def _current_line(frame: FrameType | None) -> str:
     """The line of the check that a thread is in."""
     stack = traceback.extract_stack(frame) if frame is not None else []
     lines = [f"{Path(at.filename).name}:{at.lineno}" for at in stack if _ours(at.filename)]

@@ -1,4 +1,4 @@
-"""Small things that checks use: work that fails, a call on another thread, an ear at a log."""
+"""Helpers of checks: work that fails, a call on another thread, a log handler."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Background(Generic[T]):
     def error(self) -> BaseException | None:
         """What the call raised, if anything."""
         self._thread.join(self._patience)
-        expect(not self._thread.is_alive(), "a call on another thread never came back")
+        expect(not self._thread.is_alive(), "a call on another thread never returned")
         return self._error
 
     def result(self) -> T:
@@ -59,7 +59,7 @@ class Background(Generic[T]):
         return self._values[0]
 
 
-class _Ear(logging.Handler):
+class _Collector(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.records: list[logging.LogRecord] = []
@@ -70,12 +70,12 @@ class _Ear(logging.Handler):
 
 @contextlib.contextmanager
 def logged(name: str) -> Iterator[list[logging.LogRecord]]:
-    """Everything that a logger is told meanwhile; nothing of it is printed."""
-    ear, logger = _Ear(), logging.getLogger(name)
+    """The records of a logger, which are not printed."""
+    handler, logger = _Collector(), logging.getLogger(name)
     propagates, logger.propagate = logger.propagate, False
-    logger.addHandler(ear)
+    logger.addHandler(handler)
     try:
-        yield ear.records
+        yield handler.records
     finally:
-        logger.removeHandler(ear)
+        logger.removeHandler(handler)
         logger.propagate = propagates

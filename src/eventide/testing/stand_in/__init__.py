@@ -5,8 +5,8 @@
     torch.Stream(), torch.Event(enable_timing=True)   # run on Eventide
 
 It compiles stand_in.cpp, a device guard for the type MTIA over eventide/device.h, and must come before anything else
-asks torch about accelerators. There are no tensors on it. It shows that programs and our `torch` device use the
-interface rightly: order, versions, timing, errors. It says nothing about how a GPU behaves.
+queries torch for accelerators. There are no tensors on it. It tests that programs and our `torch` device use the
+interface correctly: order, versions, timing, errors. It does not show how a GPU behaves.
 
     _install.py    build, load, register        stand_in.cpp    the guard
 """

@@ -26,13 +26,13 @@ _LONGEST = 600.0  # seconds that a gate holds a stream whose owner forgot it
 @functools.cache
 def install(build_directory: str | os.PathLike[str] | None = None, verbose: bool = False) -> Device:
     """Build and load the stand-in; returns its first device. Takes half a minute the first time in a folder."""
-    if torch.cuda.is_available() or torch.xpu.is_available():  # asking torch.accelerator would settle the matter
-        raise DeviceError("torch has a real accelerator here, and has one at a time")
+    if torch.cuda.is_available() or torch.xpu.is_available():  # torch.accelerator would fix its choice
+        raise DeviceError("torch has a real accelerator here, and supports one at a time")
     library = _library(_build(build_directory, verbose))
     library.eventide_stand_in_connect(ctypes.c_void_p(_native.cpu_table()))
     found = torch.accelerator.current_accelerator()
     if found is None or found.type != "mtia":
-        raise DeviceError("torch asked about MTIA before the stand-in was there; install it first thing")
+        raise DeviceError("torch queried MTIA before the stand-in was installed; install it first")
     registry.add("torch:mtia", StandIn(library))
     return Device("torch:mtia")
 
@@ -82,7 +82,7 @@ class StandIn(TorchStreams):
         return dataclasses.replace(super().capabilities(index), gate=True, host_visible=True)
 
     def close_stream(self, stream: torch.Stream) -> None:
-        """Torch never gives a stream back: we do, or threads would pile up."""
+        """Torch never frees a stream; we do, or threads would accumulate."""
         self._library.eventide_stand_in_give_back(stream.device.index, stream.stream_id)
 
     def gate(self, stream: torch.Stream) -> threading.Event:

@@ -1,4 +1,4 @@
-"""Blocking calls: timeouts, several waiters, nobody else held up."""
+"""Blocking calls: timeouts, several waiters, other threads not held up."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def a_wait_for_nothing_ends_within_a_timeout_of_zero(bench: Bench) -> None:
 
 
 @check("blocking-calls")
-def every_thread_that_synchronizes_one_event_comes_back(bench: Bench) -> None:
+def every_thread_that_synchronizes_one_event_returns(bench: Bench) -> None:
     # Elsewhere one of two sleeps for ever.
-    stream, waiting = bench.stream(), bench.heard("event_synchronization")
+    stream, waiting = bench.stream(), bench.hook_calls("event_synchronization")
     for count in (4, 8, 12):
         hold = bench.hold(stream)
         event = stream.record_event()
@@ -70,7 +70,7 @@ def _reached(things: list[tuple[object, ...]], count: int) -> bool:
 def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
     stream, other = bench.streams(2)
     hold = bench.hold(stream)
-    waiting = bench.heard("stream_synchronization")
+    waiting = bench.hook_calls("stream_synchronization")
     waiter = bench.background(lambda: stream.synchronize(timeout=bench.patience))
     bench.eventually(lambda: waiting, "the other thread synchronizes the stream")
     event = stream.record_event()
@@ -87,7 +87,7 @@ def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
 def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
-    waiting = bench.heard("stream_synchronization")
+    waiting = bench.hook_calls("stream_synchronization")
     waiter = bench.background(lambda: stream.synchronize(timeout=bench.patience))
     bench.eventually(lambda: waiting, "the other thread synchronizes the stream")
     bench.stays(lambda: not waiter.over, "the waiter waits")

@@ -17,41 +17,41 @@ NOTIFIER = "eventide-notifier"
 
 
 @check("notify")
-def notify_tells_once_on_the_notifier_thread_with_the_event(bench: Bench) -> None:
-    stream, told = bench.stream(), list[tuple[Event, str]]()
+def notify_calls_once_on_the_notifier_thread_with_the_event(bench: Bench) -> None:
+    stream, calls = bench.stream(), list[tuple[Event, str]]()
     hold = bench.hold(stream)
     event = stream.record_event()
-    event.notify(lambda done: told.append((done, threading.current_thread().name)))
-    bench.stays(lambda: bench.virtual or not told, "nobody is told while the marker is pending")
+    event.notify(lambda done: calls.append((done, threading.current_thread().name)))
+    bench.stays(lambda: bench.virtual or not calls, "no call while the marker is pending")
     hold.release()
     event.synchronize(timeout=bench.patience)
-    bench.eventually(lambda: told, "the notification")
-    bench.stays(lambda: told == [(event, NOTIFIER)], f"one call, with the event, on the notifier: {told}")
+    bench.eventually(lambda: calls, "the notification")
+    bench.stays(lambda: calls == [(event, NOTIFIER)], f"one call, with the event, on the notifier: {calls}")
 
 
 @check("notify")
-def notify_of_what_is_over_tells_at_once_on_the_calling_thread(bench: Bench) -> None:
-    told = list[tuple[Event, int]]()
+def notify_of_an_ended_event_calls_at_once_on_the_calling_thread(bench: Bench) -> None:
+    calls = list[tuple[Event, int]]()
     events = [bench.done(bench.stream()), bench.event()]
     for number, event in enumerate(events, 1):
-        event.notify(lambda done: told.append((done, threading.get_ident())))
-        equal(len(told), number, "calls before notify returns")
-    equal(told, [(event, threading.get_ident()) for event in events], "whom they got, and where")
+        event.notify(lambda done: calls.append((done, threading.get_ident())))
+        equal(len(calls), number, "calls before notify returns")
+    equal(calls, [(event, threading.get_ident()) for event in events], "their events and threads")
 
 
 @check("notify")
 def notify_is_bound_to_the_version_recorded_now(bench: Bench) -> None:
-    (stream, late), told = bench.streams(2), list[str]()
+    (stream, late), calls = bench.streams(2), list[str]()
     first, second = bench.hold(stream), bench.hold(late)
     event = stream.record_event()
-    event.notify(lambda _: told.append("first"))
+    event.notify(lambda _: calls.append("first"))
     event.record(late)
-    event.notify(lambda _: told.append("second"))
+    event.notify(lambda _: calls.append("second"))
     first.release()
-    bench.eventually(lambda: told, "the first notification")
-    bench.stays(lambda: bench.virtual or told == ["first"], "the later record neither delays nor doubles the first one")
+    bench.eventually(lambda: calls, "the first notification")
+    bench.stays(lambda: bench.virtual or calls == ["first"], "the later record neither delays nor repeats the first")
     second.release()
-    bench.eventually(lambda: told == ["first", "second"], "the second notification")
+    bench.eventually(lambda: calls == ["first", "second"], "the second notification")
 
 
 @check("callback-thread")
@@ -73,7 +73,7 @@ def callbacks_may_submit_record_and_wait(bench: Bench) -> None:
 
 @check("callback-thread")
 def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
-    stream, told = bench.stream(), list[object]()
+    stream, outcomes = bench.stream(), list[object]()
     hold = bench.hold(stream)
     future, event = stream.submit(int), stream.record_event()
     calls: tuple[Callable[[], object], ...] = (
@@ -87,12 +87,12 @@ def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
     def try_all(_: object) -> None:
         for call in calls:
             try:
-                told.append(call())
+                outcomes.append(call())
             except UsageError as error:
-                told.append(type(error))
+                outcomes.append(type(error))
 
     bench.event().notify(try_all)
-    equal(told, [UsageError] * len(calls), "blocking calls in a callback, while there is something to wait for")
+    equal(outcomes, [UsageError] * len(calls), "blocking calls in a callback, while there is something to wait for")
     hold.release()
     equal(future.result(bench.patience), 0, "the work itself")
     expect(not stream.closed, "the stream is as it was")
@@ -100,34 +100,34 @@ def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
 
 @check("callback-errors")
 def a_callback_that_raises_is_logged_and_the_others_are_called(bench: Bench) -> None:
-    stream, told = bench.stream(), list[int]()
+    stream, calls = bench.stream(), list[int]()
     hold = bench.hold(stream)
     future, event = stream.submit(int), stream.record_event()
     with logged("eventide") as records:
         for adds in (event.notify, future.add_done_callback):
             adds(lambda _: boom("in a callback"))
-            adds(lambda _: told.append(1))
+            adds(lambda _: calls.append(1))
         hold.release()
         event.synchronize(timeout=bench.patience)
-        bench.eventually(lambda: len(told) == 2, "both callbacks behind those that raised")
+        bench.eventually(lambda: len(calls) == 2, "both callbacks behind those that raised")
     equal([type(one.exc_info[1]) for one in records if one.exc_info], [Boom, Boom], "errors in the log")
     equal(stream.submit(int, "1").result(bench.patience), 1, "work afterwards")
 
 
 @check("callback-thread")
 def done_callbacks_of_a_future_run_once_in_their_order(bench: Bench) -> None:
-    stream, told = bench.stream(), list[tuple[int, str]]()
+    stream, calls = bench.stream(), list[tuple[int, str]]()
     hold = bench.hold(stream)
     future = stream.submit(int, "6")
 
-    def tell(number: int, done: Future[int]) -> None:
-        told.append((done.result() + number, threading.current_thread().name))
+    def note(number: int, done: Future[int]) -> None:
+        calls.append((done.result() + number, threading.current_thread().name))
 
     for number in range(3):
-        future.add_done_callback(partial(tell, number))
+        future.add_done_callback(partial(note, number))
     hold.release()
     stream.synchronize(timeout=bench.patience)
-    bench.eventually(lambda: len(told) == 3, "three callbacks")
-    equal(told, [(6, NOTIFIER), (7, NOTIFIER), (8, NOTIFIER)], "what they saw, and where")
-    future.add_done_callback(lambda done: told.append((done.result(), "at once")))
-    equal(told[3:], [(6, "at once")], "a callback of a finished Future")
+    bench.eventually(lambda: len(calls) == 3, "three callbacks")
+    equal(calls, [(6, NOTIFIER), (7, NOTIFIER), (8, NOTIFIER)], "what they saw, and where")
+    future.add_done_callback(lambda done: calls.append((done.result(), "at once")))
+    equal(calls[3:], [(6, "at once")], "a callback of a finished Future")

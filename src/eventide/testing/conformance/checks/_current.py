@@ -46,7 +46,7 @@ def each_thread_has_its_own_current_stream(bench: Bench) -> None:
 @check("current-stream")
 def record_and_wait_without_a_stream_use_the_current_one(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
-    recorded, waited = bench.heard("event_record"), bench.heard("event_wait")
+    recorded, waited = bench.hook_calls("event_record"), bench.hook_calls("event_wait")
     with stream:
         event.record()
         event.wait()

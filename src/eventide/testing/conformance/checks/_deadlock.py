@@ -63,7 +63,7 @@ def a_cycle_through_a_queued_wait_is_a_deadlock_error_that_names_it(bench: Bench
 
 
 @check("deadlock-raises", "deferred", "concurrent")
-def of_two_works_that_wait_for_each_other_exactly_one_is_told(bench: Bench) -> None:
+def of_two_works_that_wait_for_each_other_exactly_one_raises(bench: Bench) -> None:
     first, second = bench.streams(2)
     both_run = threading.Barrier(2)
 
@@ -73,7 +73,7 @@ def of_two_works_that_wait_for_each_other_exactly_one_is_told(bench: Bench) -> N
 
     outcomes = [first.submit(work, second), second.submit(work, first)]
     errors = [outcome.result(bench.patience) for outcome in outcomes]
-    equal([type(error) for error in errors if error is not None], [DeadlockError], "who was told")
+    equal([type(error) for error in errors if error is not None], [DeadlockError], "the errors of both")
 
 
 @check("deadlock-raises", "deferred")
@@ -89,7 +89,7 @@ def waiting_for_another_stream_inside_work_is_no_deadlock(bench: Bench) -> None:
 
 
 @check("deadlock-raises", "deferred")
-def what_is_over_already_can_be_asked_for_inside_work(bench: Bench) -> None:
+def what_has_ended_can_be_queried_inside_work(bench: Bench) -> None:
     stream = bench.stream()
     earlier, event = stream.submit(int, "4"), stream.record_event()
 

@@ -18,7 +18,7 @@ def a_device_is_listed_named_and_describes_itself(bench: Bench) -> None:
     equal(str(device), bench.device, "its name")
     expect(bool(device.name), "it says what it is")
     capabilities = device.capabilities
-    equal(capabilities, bench.capabilities, "its capabilities, asked twice")
+    equal(capabilities, bench.capabilities, "its capabilities, read twice")
     for field in dataclasses.fields(capabilities):
         kind = str if field.name == "clock" else bool
         expect(isinstance(getattr(capabilities, field.name), kind), f"'{field.name}' is a {kind.__name__}")
@@ -72,7 +72,7 @@ def a_stream_waits_for_an_event_of_another_device_type(bench: Bench) -> None:
     foreign.submit(log.append, "first")
     stream.wait_event(foreign.record_event())
     future = stream.submit(log.append, "second")
-    if foreign.device.capabilities.concurrent:  # where time is virtual, whoever waits moves it on
+    if foreign.device.capabilities.concurrent:  # where time is virtual, waiting advances it
         bench.stays(lambda: not future.done(), "work behind a wait for another device type is pending")
     hold.release()
     foreign.synchronize(timeout=bench.patience)

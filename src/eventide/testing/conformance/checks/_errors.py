@@ -1,4 +1,4 @@
-"""Errors in work: never lost, and told to whoever depends on it."""
+"""Errors in work: never lost, and raised to everything that depends on it."""
 
 from __future__ import annotations
 
@@ -83,22 +83,22 @@ def a_failed_marker_is_over_and_stays_failed_for_ever(bench: Bench) -> None:
     for _ in range(2):
         refusal = raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "each synchronize")
         expect(refusal.__cause__ is error, "its cause is the first error")
-    told = list[Event]()
-    event.notify(told.append)
-    bench.eventually(lambda: told == [event], "notify of a failed marker")
+    calls = list[Event]()
+    event.notify(calls.append)
+    bench.eventually(lambda: calls == [event], "notify of a failed marker")
     raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize of the stream")
-    raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "the marker, after its stream was told")
+    raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "the marker, after its stream raised")
 
 
 @check("failed-marker")
 def notify_of_a_pending_marker_fires_when_it_fails(bench: Bench) -> None:
-    stream, told = bench.stream(), list[Event]()
+    stream, calls = bench.stream(), list[Event]()
     hold = bench.hold(stream)
     stream.submit(boom)
     event = stream.record_event()
-    event.notify(told.append)
+    event.notify(calls.append)
     hold.release()
-    bench.eventually(lambda: event.query() and told == [event], "the notification of a failed marker")
+    bench.eventually(lambda: event.query() and calls == [event], "the notification of a failed marker")
 
 
 @check("error-follows-waits")

@@ -71,17 +71,17 @@ def a_future_is_done_when_the_device_has_passed_its_work(bench: Bench) -> None:
 def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
     stream, log = bench.stream(), list[str]()
     hold = bench.hold(stream)
-    doomed = stream.submit(log.append, "doomed")
+    cancelled = stream.submit(log.append, "cancelled")
     event = stream.record_event()
     last = stream.submit(log.append, "last")
-    expect(doomed.cancel() and doomed.cancel(), "cancel of pending work is True, twice")
-    expect(doomed.cancelled() and doomed.done() and not doomed.running(), "a cancelled Future is done")
+    expect(cancelled.cancel() and cancelled.cancel(), "cancel of pending work is True, twice")
+    expect(cancelled.cancelled() and cancelled.done() and not cancelled.running(), "a cancelled Future is done")
     hold.release()
     last.result(bench.patience)
     event.synchronize(timeout=bench.patience)
     stream.synchronize(timeout=bench.patience)
     equal(log, ["last"], "what ran")
-    raises(concurrent.futures.CancelledError, lambda: doomed.result(bench.patience), "the result of cancelled work")
+    raises(concurrent.futures.CancelledError, lambda: cancelled.result(bench.patience), "the result of cancelled work")
     expect(not last.cancel(), "cancel of finished work is False")
 
 
@@ -143,7 +143,7 @@ def work_runs_although_its_future_was_dropped(bench: Bench) -> None:
 
 @check("future-result")
 def the_exception_of_work_is_read_from_its_future(bench: Bench) -> None:
-    future = bench.stream().submit(boom, "told")
+    future = bench.stream().submit(boom, "kept")
     error = future.exception(bench.patience)
-    expect(isinstance(error, Boom) and error.args == ("told",), f"exception() gives the error itself, not {error!r}")
+    expect(isinstance(error, Boom) and error.args == ("kept",), f"exception() gives the error itself, not {error!r}")
     expect(raises(Boom, lambda: future.result(bench.patience), "result()") is error, "result() raises the same error")

@@ -1,4 +1,4 @@
-"""Who is told of an error, how often, and what is right again afterwards."""
+"""Which calls raise an error, how often, and what works again afterwards."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def every_thread_that_waits_for_the_stream_gets_its_error(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("for all")
     hold = bench.hold(stream)
     stream.submit(fail, error)
-    waiting = bench.heard("stream_synchronization")
+    waiting = bench.hook_calls("stream_synchronization")
     waiters = [bench.background(lambda: stream.synchronize(timeout=bench.patience)) for _ in range(3)]
     bench.eventually(lambda: len(waiting) == 3, "three threads synchronize the stream")
     bench.stays(lambda: not any(waiter.over for waiter in waiters), "all three wait")
@@ -74,7 +74,7 @@ def synchronize_of_the_device_raises_one_error_and_leaves_the_other_streams_as_t
         stream.submit(fail, error).exception(bench.patience)
     caught = raises(Boom, lambda: synchronize(bench.device, timeout=bench.patience), "synchronize of the device")
     expect(caught is errors[0], "it raises the error of the stream with the lowest id")
-    equal(streams[0].submit(int, "1").result(bench.patience), 1, "work of the stream that was told")
+    equal(streams[0].submit(int, "1").result(bench.patience), 1, "work of the stream that raised")
     refusal = streams[1].submit(int).exception(bench.patience)
     expect(isinstance(refusal, StreamError), "the other stream is still poisoned")
     caught = raises(Boom, lambda: streams[1].synchronize(timeout=bench.patience), "the other stream")
@@ -83,7 +83,7 @@ def synchronize_of_the_device_raises_one_error_and_leaves_the_other_streams_as_t
 
 
 @check("close-drains")
-def close_raises_the_error_that_nobody_has_seen(bench: Bench) -> None:
+def close_raises_an_error_that_was_not_raised_before(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("unseen")
     stream.submit(fail, error)
     caught = raises(Boom, lambda: stream.close(timeout=bench.patience), "close")

@@ -35,10 +35,10 @@ def a_hook_callback_that_raises_is_logged_and_counted_and_the_program_goes_on(be
     stream = bench.stream()
     before = hooks.EventRecordCallbacks.statistics()["errors"]
     bench.listen("event_record", lambda *_: boom("in a hook"))
-    calls = bench.heard("event_record")
+    calls = bench.hook_calls("event_record")
     with logged("eventide.hooks") as records:
         event = stream.record_event()
-    equal(calls, [(event.event_id, stream.stream_id)], "what the next callback heard")
+    equal(calls, [(event.event_id, stream.stream_id)], "arguments of the next callback")
     equal(hooks.EventRecordCallbacks.statistics()["errors"], before + 1, "errors counted")
     expect(len(records) == 1 and "event_record" in records[0].getMessage(), "one line in the log, with the hook's name")
     event.synchronize(timeout=bench.patience)
@@ -77,8 +77,8 @@ def callbacks_added_meanwhile_are_called_next_time_and_none_calls_itself(bench: 
 @check("hook-device-filter")
 def a_callback_may_listen_to_one_device_type_only(bench: Bench) -> None:
     stream, foreign = bench.stream(), bench.stream(bench.another_type())
-    mine, theirs = bench.heard("event_record", bench.kind), bench.heard("event_record", foreign.device_type)
+    mine, theirs = bench.hook_calls("event_record", bench.kind), bench.hook_calls("event_record", foreign.device_type)
     event, other = stream.record_event(), foreign.record_event()
-    equal(mine, [(event.event_id, stream.stream_id)], "what was heard of this device type")
-    equal(theirs, [(other.event_id, foreign.stream_id)], "what was heard of the other")
+    equal(mine, [(event.event_id, stream.stream_id)], "calls for this device type")
+    equal(theirs, [(other.event_id, foreign.stream_id)], "calls for the other")
     foreign.synchronize(timeout=bench.patience)

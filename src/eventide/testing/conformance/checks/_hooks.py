@@ -16,7 +16,7 @@ from eventide.testing.conformance._tools import boom
 
 
 @check("hook-event-lifetime")
-def an_event_is_heard_from_its_first_record_to_its_end(bench: Bench) -> None:
+def an_event_is_reported_from_its_first_record_to_its_end(bench: Bench) -> None:
     stream, event, calls = bench.stream(), bench.event(), list[tuple[Any, ...]]()
     for name in ("event_creation", "event_record", "event_wait", "event_synchronization", "event_deletion"):
         bench.listen(name, lambda *arguments, name=name: calls.append((name, *arguments)))
@@ -35,7 +35,7 @@ def an_event_is_heard_from_its_first_record_to_its_end(bench: Bench) -> None:
         ("event_synchronization", number),
         ("event_deletion", number),
     ]
-    equal([call for call in calls if call[1] == number], expected, "what was heard of the event")
+    equal([call for call in calls if call[1] == number], expected, "calls for the event")
 
 
 @check("hook-order")
@@ -59,10 +59,10 @@ def a_submission_passes_stream_work_name_and_ranges(bench: Bench) -> None:
     def fill(target: Any, source: Any) -> None:
         """Touch nothing: the device need not be visible to the host."""
 
-    calls = bench.heard("work_submission")
+    calls = bench.hook_calls("work_submission")
     future = stream.submit(fill, buffer, bytes(8))
     future.result(bench.patience)
-    equal(len(calls), 1, "submissions heard")
+    equal(len(calls), 1, "submissions")
     queue, number, name, reads, writes = calls[0]
     equal((queue, number, name), (stream.stream_id, future.work_id, "fill"), "stream, work and name")
     equal((len(reads), reads[0][1], writes), (1, 8, ((buffer.ptr, 64),)), "what it reads and writes")
@@ -70,23 +70,23 @@ def a_submission_passes_stream_work_name_and_ranges(bench: Bench) -> None:
 
 @check("hook-work")
 def every_submission_has_one_completion_with_its_outcome(bench: Bench) -> None:
-    class Ear(hooks.Observer):
-        heard: list[hooks.HookRecord]
+    class Collector(hooks.Observer):
+        records: list[hooks.HookRecord]
 
         def work_completion(self, record: hooks.HookRecord) -> None:
-            self.heard.append(record)
+            self.records.append(record)
 
-    stream, ear = bench.stream(), Ear()
-    ear.heard = []
+    stream, observer = bench.stream(), Collector()
+    observer.records = []
     hold = bench.hold(stream)
     futures = [stream.submit(*call) for call in ((int,), (int, "cancelled"), (boom,), (int, "skipped"))]
-    bench.observe(ear)
+    bench.observe(observer)
     cancelled = futures[1].cancel()
     hold.release()
     raises(Exception, lambda: stream.synchronize(timeout=bench.patience), "the failure")
     wanted = {future.work_id: outcome for future, outcome in zip(futures, _outcomes(cancelled), strict=True)}
-    bench.eventually(lambda: {one.work for one in ear.heard} >= set(wanted), "four completions")
-    mine = [one for one in ear.heard if one.work in wanted]
+    bench.eventually(lambda: {one.work for one in observer.records} >= set(wanted), "four completions")
+    mine = [one for one in observer.records if one.work in wanted]
     equal(sorted((one.work, one.outcome) for one in mine), sorted(wanted.items()), "work and outcome")
     expect(all(one.start_ns <= one.end_ns for one in mine), "no work ends before it starts")
     expect(all((one.stream, one.device) == (stream.stream_id, bench.device) for one in mine), "stream and device")
@@ -98,7 +98,7 @@ def _outcomes(cancelled: bool) -> list[str]:
 
 @check("hook-work")
 def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
-    stream, calls = bench.stream(), bench.heard("work_completion")
+    stream, calls = bench.stream(), bench.hook_calls("work_completion")
     futures = [stream.submit(sum, range(100)) for _ in range(10)]
     stream.synchronize(timeout=bench.patience)
     bench.eventually(lambda: len(calls) == 10, "ten completions")
@@ -108,9 +108,9 @@ def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
 
 
 @check("hook-stream-lifetime")
-def a_stream_is_heard_once_coming_and_once_going(bench: Bench) -> None:
+def a_stream_is_reported_once_at_creation_and_once_at_deletion(bench: Bench) -> None:
     # Elsewhere one stream fires 32 creations.
-    created, deleted = bench.heard("stream_creation"), bench.heard("stream_deletion")
+    created, deleted = bench.hook_calls("stream_creation"), bench.hook_calls("stream_deletion")
     stream = Stream(bench.device)
     number = stream.stream_id
     equal((created, deleted), ([(number,)], []), "creations and deletions of one stream")
@@ -122,8 +122,8 @@ def a_stream_is_heard_once_coming_and_once_going(bench: Bench) -> None:
 
 
 @check("hook-memory")
-def memory_is_heard_with_its_address(bench: Bench) -> None:
-    allocated, freed = bench.heard("memory_allocation"), bench.heard("memory_deallocation")
+def memory_is_reported_with_its_address(bench: Bench) -> None:
+    allocated, freed = bench.hook_calls("memory_allocation"), bench.hook_calls("memory_deallocation")
     buffers = [empty(32, bench.device) for _ in range(2)]
     addresses = [(buffer.ptr,) for buffer in buffers]
     equal((allocated, freed), (addresses, []), "allocations, and no deallocation yet")
@@ -134,45 +134,45 @@ def memory_is_heard_with_its_address(bench: Bench) -> None:
 
 
 @check("hook-synchronization", "concurrent")
-def a_synchronization_is_heard_before_it_blocks(bench: Bench) -> None:
+def a_synchronization_is_reported_before_it_blocks(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
 
-    def hear(hook: str, call: Callable[..., object]) -> list[tuple[int, ...]]:
-        heard = list[tuple[int, ...]]()
+    def calls_during(hook: str, call: Callable[..., object]) -> list[tuple[int, ...]]:
+        calls = list[tuple[int, ...]]()
         hold = bench.hold(stream)
         event.record(stream)
 
         def let_go(*numbers: int) -> None:
-            heard.append(numbers)
+            calls.append(numbers)
             hold.release()
 
         with bench.listen(hook, let_go):
             call(timeout=bench.patience)  # ends since the callback let the stream go
-        return heard
+        return calls
 
-    equal(hear("stream_synchronization", stream.synchronize), [(stream.stream_id,)], "firings for the stream")
-    equal(hear("event_synchronization", event.synchronize), [(event.event_id,)], "firings for the event")
-    equal(hear("device_synchronization", partial(synchronize, bench.device)), [()], "firings for the device")
+    equal(calls_during("stream_synchronization", stream.synchronize), [(stream.stream_id,)], "firings for the stream")
+    equal(calls_during("event_synchronization", event.synchronize), [(event.event_id,)], "firings for the event")
+    equal(calls_during("device_synchronization", partial(synchronize, bench.device)), [()], "firings for the device")
 
 
 @check("hook-synchronization")
-def an_observer_hears_the_end_of_a_synchronization_with_the_time_waited(bench: Bench) -> None:
-    class Ear(hooks.Observer):
-        heard: list[hooks.HookRecord]
+def an_observer_receives_the_end_of_a_synchronization_with_the_time_waited(bench: Bench) -> None:
+    class Collector(hooks.Observer):
+        records: list[hooks.HookRecord]
 
         def stream_synchronization(self, record: hooks.HookRecord) -> None:
-            self.heard.append(record)
+            self.records.append(record)
 
         stream_synchronization_end = stream_synchronization
 
-    stream, ear = bench.stream(), Ear()
-    ear.heard = []
+    stream, observer = bench.stream(), Collector()
+    observer.records = []
     hold = bench.hold(stream)
-    bench.observe(ear)
+    bench.observe(observer)
     raises(TimeoutError, partial(stream.synchronize, timeout=0), "a pending stream")
     hold.release()
     stream.synchronize(timeout=bench.patience)
-    mine = [(one.end, one.device) for one in ear.heard if one.stream == stream.stream_id]
+    mine = [(one.end, one.device) for one in observer.records if one.stream == stream.stream_id]
     begin, end = (False, bench.device), (True, bench.device)
     equal(mine, [begin, end, begin, end], "begin and end of one that timed out and one that did not")
-    expect(all(one.waited_ns >= 0 and one.time_ns > 0 for one in ear.heard), "times")
+    expect(all(one.waited_ns >= 0 and one.time_ns > 0 for one in observer.records), "times")

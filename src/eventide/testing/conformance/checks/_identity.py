@@ -57,7 +57,7 @@ def ids_of_streams_are_unique_and_never_given_twice(bench: Bench) -> None:
         stream.close(timeout=bench.patience)
     numbers |= {stream.stream_id for stream in bench.streams(5)}
     equal(len(numbers), 42, "different ids of 42 streams")
-    equal(default_stream(bench.device), default, "the default stream, asked for again")
+    equal(default_stream(bench.device), default, "the default stream, requested again")
 
 
 @check("stream-identity")
@@ -117,7 +117,7 @@ def pickling_a_stream_or_an_event_is_a_type_error(bench: Bench) -> None:
 
 
 @check("stream-identity")
-def a_stream_tells_its_device_and_its_priority(bench: Bench) -> None:
+def a_stream_has_its_device_and_its_priority(bench: Bench) -> None:
     stream = bench.stream(priority=-1, name="copies")
     equal((stream.device, stream.device_type), (bench.where, bench.kind), "the device of a stream")
     equal(stream.device_index, bench.where.index, "the index of its device")
@@ -127,7 +127,7 @@ def a_stream_tells_its_device_and_its_priority(bench: Bench) -> None:
 
 
 @check("never-recorded")
-def a_never_recorded_event_is_done_and_holds_nobody(bench: Bench) -> None:
+def a_never_recorded_event_is_done_and_holds_no_stream(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
     expect(event.query() is True, "query of a never recorded event is True")
     event.synchronize(timeout=0)

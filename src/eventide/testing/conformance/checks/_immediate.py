@@ -86,7 +86,7 @@ def a_synchronize_that_gave_up_heals_no_immediate_stream(bench: Bench) -> None:
 
 @check("immediate-errors", "gate")
 def work_that_ran_ahead_of_a_failure_elsewhere_fails_all_the_same(bench: Bench) -> None:
-    # The function ran inside submit; that what it waits for fails is known only later.
+    # The function ran inside submit; what it waits for fails only later.
     immediate(bench)
     foreign, stream, error = bench.stream("cpu:0"), bench.stream(), Boom("elsewhere")
     gate = bench.gate()
@@ -106,30 +106,30 @@ def work_that_ran_ahead_of_a_failure_elsewhere_fails_all_the_same(bench: Bench) 
     raises(StreamError, lambda: behind.synchronize(timeout=bench.patience), "the marker behind it")
 
 
-class _Ear(Observer):
+class _Collector(Observer):
     def __init__(self) -> None:
-        self.heard = list[tuple[str, int, int, int]]()
+        self.records = list[tuple[str, int, int, int]]()
 
     def work_submission(self, record: HookRecord) -> None:
-        self.heard.append(("submission", record.work, 0, 0))
+        self.records.append(("submission", record.work, 0, 0))
 
     def work_completion(self, record: HookRecord) -> None:
-        self.heard.append(("completion", record.work, record.start_ns, record.end_ns))
+        self.records.append(("completion", record.work, record.start_ns, record.end_ns))
 
 
 @check("hook-work", "timing")
-def immediate_work_is_heard_as_submission_then_completion_with_the_device_s_times(bench: Bench) -> None:
+def immediate_work_is_reported_as_submission_then_completion_with_the_device_s_times(bench: Bench) -> None:
     immediate(bench)
-    stream, ear = bench.stream(), _Ear()
-    bench.observe(ear)
+    stream, observer = bench.stream(), _Collector()
+    bench.observe(observer)
     before = time.monotonic_ns()
     works = [stream.submit(int).work_id for _ in range(3)]
     stream.synchronize(timeout=bench.patience)
     after = time.monotonic_ns()
-    bench.eventually(lambda: len(ear.heard) >= 6, "three submissions and three completions")
+    bench.eventually(lambda: len(observer.records) >= 6, "three submissions and three completions")
     for work in works:
-        mine = [one for one in ear.heard if one[1] == work]
-        equal([one[0] for one in mine], ["submission", "completion"], "what was heard of one work")
+        mine = [one for one in observer.records if one[1] == work]
+        equal([one[0] for one in mine], ["submission", "completion"], "records of one work")
         start, end = mine[1][2:]
         error = max(bench.where.clock.error_ns, 0) + 1_000_000
         expect(before - error <= start <= end <= after + error, f"times between {before} and {after}: {start}, {end}")

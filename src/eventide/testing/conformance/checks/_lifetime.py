@@ -105,7 +105,7 @@ def work_and_its_arguments_are_let_go_when_they_are_over(bench: Bench) -> None:
     hold.release()
     raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize")
     for reference, how in zip(references, ("ran", "failed", "was skipped"), strict=True):
-        bench.goes_away(reference, f"work that {how}")
+        bench.is_freed(reference, f"work that {how}")
 
 
 @check("references-released")
@@ -116,4 +116,4 @@ def dropped_streams_events_and_futures_go_away(bench: Bench) -> None:
     references: tuple[Callable[[], object], ...] = (weakref.ref(stream), weakref.ref(event), weakref.ref(future))
     del stream, event, future
     for reference, name in zip(references, ("stream", "event", "future"), strict=True):
-        bench.goes_away(reference, f"a dropped {name}")
+        bench.is_freed(reference, f"a dropped {name}")

@@ -15,7 +15,7 @@ from eventide.testing.conformance._tools import boom
 
 
 @check("buffer")
-def a_buffer_knows_its_size_address_and_device(bench: Bench) -> None:
+def a_buffer_has_its_size_address_and_device(bench: Bench) -> None:
     buffers = [empty(100, bench.device) for _ in range(8)]
     for buffer in buffers:
         expect(isinstance(buffer, Buffer), "empty() gives a Buffer")
@@ -49,7 +49,7 @@ def the_host_reads_and_writes_a_buffer_and_work_sees_it(bench: Bench) -> None:
 
 @check("record-stream")
 def memory_lives_until_the_streams_given_to_record_stream_are_past_it(bench: Bench) -> None:
-    stream, freed = bench.stream(), bench.heard("memory_deallocation")
+    stream, freed = bench.stream(), bench.hook_calls("memory_deallocation")
     buffer = empty(4096, bench.device)
     address = buffer.ptr
     hold = bench.hold(stream)
@@ -86,7 +86,7 @@ def copies_go_in_every_direction_in_the_order_of_the_stream(bench: Bench) -> Non
     bench.stays(lambda: not future.done() and back == bytes(8), "a copy waits for its turn")
     hold.release()
     equal(future.result(bench.patience), None, "the value of a copy")
-    equal(bytes(back), b"new text", "what came back")
+    equal(bytes(back), b"new text", "what was copied back")
 
 
 @check("copy", "copy")
@@ -124,4 +124,4 @@ def both_ends_of_a_copy_live_until_it_is_over(bench: Bench) -> None:
     hold.release()
     future.result(bench.patience)
     equal(bytes(target), b"m" * 16, "what was copied from a buffer that was dropped")
-    bench.goes_away(reference, "the source")
+    bench.is_freed(reference, "the source")

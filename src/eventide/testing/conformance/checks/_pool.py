@@ -83,7 +83,7 @@ def every_verb_takes_an_id(bench: Bench) -> None:
     hold = bench.hold(stream)
     stream.submit(log.append, "first")
     pool.record(number, stream)
-    expect(pool.query(number) is False, "pending, asked by id")
+    expect(pool.query(number) is False, "pending, queried by id")
     pool.wait(number, other)
     future = other.submit(log.append, "second")
     raises(TimeoutError, lambda: pool.synchronize(number, timeout=0), "synchronize by id")

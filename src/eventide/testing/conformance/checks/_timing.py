@@ -50,7 +50,7 @@ def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> N
     pending = bench.recorded(stream, enable_timing=True)
     for start, end in ((done, pending), (pending, done)):
         error = raises(RuntimeError, partial(start.elapsed_time, end), "one is pending", "synchronize")
-        expect(not isinstance(error, ValueError), "asking too early is no ValueError")
+        expect(not isinstance(error, ValueError), "calling too early is not a ValueError")
     raises(RuntimeError, lambda: pending.completed_at, "completed_at of a pending event", "synchronize")
     hold.release()
     pending.synchronize(timeout=bench.patience)
@@ -58,7 +58,7 @@ def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> N
 
 
 @check("elapsed-time", "timing")
-def elapsed_time_may_be_asked_twice_and_after_synchronize(bench: Bench) -> None:
+def elapsed_time_may_be_called_twice_and_after_synchronize(bench: Bench) -> None:
     # Elsewhere it hangs.
     stream = bench.stream()
     start = bench.recorded(stream, enable_timing=True)
@@ -101,7 +101,7 @@ def times_of_one_stream_never_run_backwards(bench: Bench) -> None:
 
 @check("device-time", "timing")
 def a_time_is_when_the_device_passed_the_marker_not_when_the_host_noticed(bench: Bench) -> None:
-    # The host asks about the later marker first. A device that is slow to pass the other one gets another try.
+    # The host queries the later marker first. A device that is slow to pass the other one gets another try.
     stream, other = bench.streams(2)
     late = []
     for _ in range(10):
@@ -141,7 +141,7 @@ def a_wait_orders_the_times_of_two_streams(bench: Bench) -> None:
 
 
 @check("elapsed-time", "timing")
-def a_time_stands_still_and_a_new_record_brings_a_new_one(bench: Bench) -> None:
+def a_time_does_not_change_until_a_new_record(bench: Bench) -> None:
     stream = bench.stream()
     event = bench.done(stream, enable_timing=True)
     before = event.completed_at
@@ -165,7 +165,7 @@ def the_time_of_a_marker_lies_between_the_marks_of_the_host(bench: Bench) -> Non
     event = bench.done(stream, enable_timing=True)
     after = time.monotonic_ns()
     error = bench.where.clock.error_ns
-    expect(error >= 0, "how well the clock is known is stated")
+    expect(error >= 0, "the accuracy of the clock is stated")
     slack = error + (after - before) // 1000 + 10_000  # the bound was taken a moment later
     expect(
         before - slack <= event.completed_at <= after + slack,

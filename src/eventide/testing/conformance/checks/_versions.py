@@ -58,7 +58,7 @@ def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
 
 
 @check("query-newest-version")
-def query_speaks_of_the_newest_record(bench: Bench) -> None:
+def query_refers_to_the_newest_record(bench: Bench) -> None:
     # Elsewhere query says done while the second record is pending.
     def query(way: Callable[[Stream], Hold]) -> None:
         stream, idle = bench.streams(2)
@@ -77,7 +77,7 @@ def query_speaks_of_the_newest_record(bench: Bench) -> None:
 
 
 @check("query-newest-version")
-def a_new_marker_knows_nothing_of_the_markers_before_it(bench: Bench) -> None:
+def a_new_marker_is_independent_of_the_markers_before_it(bench: Bench) -> None:
     # A device may use the memory of a finished marker again, and must not use its state.
     def use_again(way: Callable[[Stream], Hold]) -> None:
         stream = bench.stream()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from eventide.errors import DeviceError, StreamError
+from eventide.errors import StreamError
 from eventide.runtime import Event, EventPool, Stream, empty, set_stream, synchronize
 from eventide.testing.conformance._bench import Bench
 from eventide.testing.conformance._check import check
@@ -62,8 +62,7 @@ def every_verb_of_a_closed_stream_is_a_stream_error(bench: Bench) -> None:
 
 
 @check("event-options")
-def an_event_between_processes_is_a_device_error(bench: Bench) -> None:
-    raises(DeviceError, lambda: Event(bench.device, interprocess=True), "interprocess=True")
+def an_event_keeps_the_option_blocking(bench: Bench) -> None:
     equal(Event(bench.device, blocking=True).blocking, True, "blocking as given")
 
 
