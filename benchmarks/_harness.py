@@ -21,7 +21,7 @@ Round = Callable[[], float]
 
 @dataclass(frozen=True)
 class Missing:
-    """Stands where a peer's Round would: it cannot be installed or run here, and the row will say why."""
+    """Replaces the Round of a peer that cannot be installed or run here; the row shows the reason."""
 
     reason: str
 
@@ -134,12 +134,12 @@ def pinned() -> Iterator[None]:
 
 
 def hold(submit: Callable[[Callable[[], object]], object], gate: threading.Event) -> None:
-    """Submit work that stands at the gate until it opens, and return when it stands there."""
-    there = threading.Event()
+    """Submit work that waits for the gate, and return when that work runs."""
+    running = threading.Event()
 
-    def stand() -> None:
-        there.set()
+    def wait_for_gate() -> None:
+        running.set()
         gate.wait()
 
-    submit(stand)
-    there.wait()
+    submit(wait_for_gate)
+    running.wait()

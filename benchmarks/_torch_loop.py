@@ -2,7 +2,7 @@
 
 In milliseconds: of the clock, then of the CPU, all threads together.
 
-`python _torch_loop.py STEPS [profiler]`: alone, or under torch.profiler with what `eventide run` asks Kineto for.
+`python _torch_loop.py STEPS [profiler]`: alone, or under torch.profiler with the options of `eventide run`.
 """
 
 import statistics

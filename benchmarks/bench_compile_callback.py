@@ -1,8 +1,8 @@
 """What does a compile callback cost, against none and against torch's own handler; and what is that of a real compile?
 
-`install_callbacks` around nothing: with one start and one end callback, with one that hears each compile, and with
-nobody listening; torch's handler does the first and the last. Then real compiles of Numba and JAX with their adapters
-in and out: a new function each time, so nothing is cached.
+`install_callbacks` around nothing: with one start and one end callback, with one that receives each compile, and
+without any; torch's handler has the first and the last. Then real compiles of Numba and JAX with and without their
+integrations: a new function each time, so nothing is cached.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def torch_handler() -> tuple[Callable[[], Any], Any] | Missing:
 def callbacks(options: Options) -> Iterator[Row]:
     number = options.number(20_000)
     theirs = torch_handler()
-    for what, with_one in (("start and end callback around nothing", True), ("the same, nobody listening", False)):
+    for what, with_one in (("start and end callback around nothing", True), ("the same, no callback", False)):
         ours = around(_handler(), CallbackTrigger.DYNAMO, number, callbacks=with_one)
         peer: Round | Missing = theirs if isinstance(theirs, Missing) else _peer(theirs, number, with_one)
         yield compare(what, "torch's handler, the same", ours, peer, options)
     ours = around(_handler(), CallbackTrigger.DYNAMO, number, callbacks=True)
     alone = around(_handler(), CallbackTrigger.DYNAMO, number, callbacks=False)
-    yield compare("start and end callback around nothing", "ours, nobody listening", ours, alone, options)
+    yield compare("start and end callback around nothing", "ours, no callback", ours, alone, options)
 
 
 def _handler() -> CompilationCallbackHandler:
@@ -75,19 +75,19 @@ def jax_compile() -> Callable[[], object]:
     return lambda: jax.jit(lambda v: v * 2 + 1)(x).block_until_ready()
 
 
-def timed(act: Callable[[], object], adapter: Any | None) -> Round:
-    """Milliseconds of one compile, with the adapter in while it runs."""
+def timed(act: Callable[[], object], integration: Any | None) -> Round:
+    """Milliseconds of one compile, with the integration installed while it runs."""
 
     def measure() -> float:
-        if adapter is not None:
-            adapter.install()
+        if integration is not None:
+            integration.install()
         try:
             start = time.perf_counter()
             act()
             return (time.perf_counter() - start) * 1e3
         finally:
-            if adapter is not None:
-                adapter.uninstall()
+            if integration is not None:
+                integration.uninstall()
 
     return measure
 
@@ -96,7 +96,7 @@ def rows(options: Options) -> Iterator[Row]:
     with pinned():
         yield from callbacks(options)
     for name, make in (("numba", numba_compile), ("jax", jax_compile)):
-        what, against = f"a compile of {name}, heard", f"{name} alone"
+        what, against = f"a compile of {name}, traced", f"{name} alone"
         try:
             act = make()
         except Exception as error:  # noqa: BLE001  a framework breaks in many ways

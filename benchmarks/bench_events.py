@@ -1,9 +1,9 @@
 """What do record + wait + query cost, on idle streams and on streams with a queue in front, with one Python listener?
 
 Against PyOpenCL on PoCL: `enqueue_marker` on one queue, `enqueue_barrier(wait_for)` on another, then
-`command_execution_status`. Busy: both streams (queues) are held by a gate that opens after the clock is stopped. Nobody
-is pinned: both have workers. The listener hears event_record; OpenCL has no such thing, so the peer has none. The loop
-around the calls (10 ns) is in both figures. The rows without a peer are single verbs, alone, the loop subtracted.
+`command_execution_status`. Busy: both streams (queues) are held by a gate that opens after the clock is stopped. No
+thread is pinned: both have workers. The listener subscribes to event_record; OpenCL has no hooks, so the peer has none.
+The loop around the calls (10 ns) is in both figures. The rows without a peer are single verbs, the loop subtracted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def theirs(cl: Any, context: Any, number: int, busy: bool) -> Round:
         for _ in range(number):
             event = marker(one)
             barrier(two, wait_for=[event])
-            event.command_execution_status  # noqa: B018  a property that asks the driver
+            event.command_execution_status  # noqa: B018  a property that queries the driver
         cost = (perf_counter() - start) / number * 1e9
         gate.set_status(cl.command_execution_status.COMPLETE)
         one.finish()
@@ -87,7 +87,7 @@ def theirs(cl: Any, context: Any, number: int, busy: bool) -> Round:
 
 
 def verbs(one: et.Stream, two: et.Stream, options: Options) -> Iterator[Row]:
-    """Each verb alone on idle streams, nobody listening, an empty loop subtracted."""
+    """Each verb alone on idle streams, no listener, an empty loop subtracted."""
     event = et.Event("cpu")
     event.record(one)
     one.synchronize()

@@ -1,6 +1,6 @@
-"""What does firing a hook's registry from Python cost, with nobody listening and with one Python callback?
+"""What does firing a hook's registry from Python cost, without a callback and with one Python callback?
 
-Against torch's own `torch._utils.CallbackRegistry`, whose argument lists ours keeps. An empty loop is
+Against torch's own `torch._utils.CallbackRegistry`, whose argument lists ours has. An empty loop is
 subtracted on both sides.
 """
 
@@ -38,7 +38,7 @@ def rows(options: Options) -> Iterator[Row]:
     mine = statement(fire, {"registry": ours}, number)
     peer = theirs if missing else statement(fire, {"registry": theirs}, number)
     with pinned():
-        yield compare("fire_callbacks, nobody listening", against, mine, peer, options, bar=1 / 6)
+        yield compare("fire_callbacks, no callback", against, mine, peer, options, bar=1 / 6)
         if not missing:
             theirs.add_callback(callback)
         with ours.add_callback(callback):

@@ -1,6 +1,6 @@
-"""Is a hook in the core, with nobody listening, one load and one predicted branch, without a call?
+"""Is a hook in the core, without a listener, one load and one predicted branch, without a call?
 
-Not a time: the sources of the core that ask `hub::listening` are compiled as the package is, and objdump shows every
+Not a time: the sources of the core that call `hub::listening` are compiled as the package is, and objdump shows every
 place where they do.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = "-std=c++20 -O3 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -Inative/core -Inative/include"
-WHAT, BAR = "hook in the core, nobody listening", "one load, one branch, no call"
+WHAT, BAR = "hook in the core, no listener", "one load, one branch, no call"
 RECORD = "Event::record"  # the function whose code is shown
 LOAD = re.compile(r"(mov|test[bl]?|movzbl|movzwl|bt[l]?)\s.*\(%rip\)")
 JUMP = re.compile(r"j(e|ne|s|ns|b|ae|c|nc)\s")
@@ -31,7 +31,7 @@ JUMP = re.compile(r"j(e|ne|s|ns|b|ae|c|nc)\s")
 
 @dataclass(frozen=True)
 class Site:
-    """One place that looks at the mask: from the load to the first branch behind it."""
+    """One place that reads the mask: from the load to the first branch behind it."""
 
     function: str
     code: tuple[str, ...]
@@ -73,7 +73,7 @@ def sites(text: str) -> Iterator[Site]:
 
 
 def clean(line: str) -> str:
-    """One line of objdump as a person would write it: no address, no relocation, the mask by its name."""
+    """One line of objdump in a readable form: no address, no relocation, the mask by its name."""
     text = line.split("\t", 1)[1]
     mask = "listening_mask" in text
     text = re.split(r"\s+#|\t\w+: R_|<", text)[0].replace("0x0(%rip)", "listening_mask(%rip)" if mask else "0x0(%rip)")
@@ -91,10 +91,10 @@ def rows(_: Options) -> Iterator[Row]:
     sources = [path for path in sorted(ROOT.glob("native/core/**/*.cpp")) if "listening(" in path.read_text("utf-8")]
     with tempfile.TemporaryDirectory() as folder:
         found = [site for source in sources for site in sites(disassemble(source, folder, compiler))]
-    asks = [site for site in found if site.code[0].split()[0] not in {"lock", "lea"}]  # add and remove change the mask
-    bad = [site for site in asks if not site.good]
-    record = [site for site in asks if site.function.endswith(RECORD)][:1]  # the first is what is passed when off
-    evidence = [f"{len(asks)} places in {len(sources)} files of the core, {len(bad)} of them with more than that"]
+    queries = [site for site in found if site.code[0].split()[0] not in {"lock", "lea"}]  # add, remove: not reads
+    bad = [site for site in queries if not site.good]
+    record = [site for site in queries if site.function.endswith(RECORD)][:1]  # the first is what is passed when off
+    evidence = [f"{len(queries)} places in {len(sources)} files of the core, {len(bad)} of them with more than that"]
     for site in bad or record:
         evidence += [f"{site.function}:", *(f"    {line}" for line in site.code)]
     yield Row(WHAT, bar=BAR, verdict=bool(record) and not bad, evidence=tuple(evidence))

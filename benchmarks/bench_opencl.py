@@ -49,7 +49,7 @@ def theirs(cl: Any, one: Any, two: Any) -> Callable[[], object]:
         one.flush()
         cl.enqueue_barrier(two, wait_for=[event])
         two.flush()
-        event.command_execution_status  # noqa: B018  a property that asks the driver
+        event.command_execution_status  # noqa: B018  a property that queries the driver
 
     return call
 

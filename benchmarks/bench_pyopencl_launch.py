@@ -1,10 +1,10 @@
-"""What does a kernel launch of pyopencl cost when it is traced, against the same launch with nobody looking?
+"""What does a kernel launch of pyopencl cost when it is traced, against the same launch without tracing?
 
 CPU time of the thread that launches, on PoCL, on one in-order queue with profiling. The kernel runs for some 50 us, so
-that the queue is never empty: else what is measured is how a sleeping driver thread is woken. Traced: the adapter is
-installed and a recording runs, so each launch is a submission, a record and a kept event and, when the queue is
+that the queue is never empty: else what is measured is how a sleeping driver thread is woken. Traced: the integration
+is installed and a recording runs, so each launch is a submission, a record and a kept event and, when the queue is
 finished, two timestamps that are read and mapped to the trace's clock; the row with `finish` holds all of that. Both
-in one process, the adapter taken out between.
+in one process, the integration uninstalled between.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ def launches(cl: Any, number: int, finished: bool) -> Round:
 
 
 def traced(untraced: Round, folder: Path, record: bool) -> Round:
-    """The same round with the adapter in, and a recording where asked."""
-    from eventide.integrations import pyopencl as adapter
+    """The same round with the integration installed, and a recording if `record`."""
+    from eventide.integrations import pyopencl as integration
 
     def measure() -> float:
-        adapter.install()
+        integration.install()
         try:
             if not record:
                 return untraced()
             with et.Recorder(folder / "t.eventide"):
                 return untraced()
         finally:
-            adapter.uninstall()
+            integration.uninstall()
 
     return measure
 
@@ -89,7 +89,8 @@ def rows(options: Options) -> Iterator[Row]:
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        yield compare("kernel launch, adapter in, no recording", against, traced(plain, place, False), plain, options)
+        installed = traced(plain, place, False)
+        yield compare("kernel launch, integration installed, no recording", against, installed, plain, options)
         yield compare("kernel launch, recorded", against, traced(plain, place, True), plain, options)
         recorded = traced(whole, place, True)
         yield compare("kernel launch and finish, recorded", against, recorded, whole, options)

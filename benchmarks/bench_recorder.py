@@ -23,7 +23,7 @@ def rows(options: Options) -> Iterator[Row]:
 
 
 def put(options: Options) -> Row:
-    """Both loops run in C++; the recorder's ring never waits for anybody."""
+    """Both loops run in C++; a ring never waits for the drainer."""
     n = options.number(2_000_000)
     with et.Recorder(ring=True), pinned():
         return compare(
@@ -39,8 +39,8 @@ def put(options: Options) -> Row:
 def worst(options: Options) -> Row:
     """The slowest of many puts while another thread writes and syncs a file as fast as the disk takes it.
 
-    A put that waited for the disk would show as blocked: the system counts for each thread how often it gave up its
-    processor by itself, apart from how often that was taken from it. Plain stores between the puts are the control.
+    A put that waited for the disk would show as blocked: the system counts for each thread its voluntary context
+    switches, apart from involuntary ones. Plain stores between the puts are the control.
     """
     n = options.number(5_000_000)
     with tempfile.TemporaryDirectory() as folder, busy_disk(folder):

@@ -47,7 +47,7 @@ def ours(stack: bool, number: int) -> Round:
 
 @contextmanager
 def without_stacks(wanted: bool) -> Iterator[None]:
-    """Without the stack that torch's handler takes for each launch: an empty list stands for it."""
+    """Without the stack that torch's handler takes for each launch: an empty list replaces it."""
     import torch.cuda._sanitizer as csan
 
     kept = csan.traceback

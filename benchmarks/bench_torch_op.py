@@ -1,10 +1,10 @@
-"""What does a torch operator, or the call of a module, cost under our profilers, against torch's own means alone?
+"""What does a torch operator, or the call of a module, cost under our profilers, against torch's own means?
 
-The operator adds one to 16 numbers. Under `eventide run` it is heard through torch's callbacks and is in the trace
-when it ends; with `--torch shapes` it is heard by torch's own profiler, and getting at what that held is our harvest,
-against `prof.events()`. `et.profile` hears it through the callbacks too; with details through a dispatch mode, which
-costs more and knows more: FLOPs by formula, modules of the backward, storages, errors. The module gives back
-what it was given, inside of another; the peer is torch's global hooks, two that do nothing.
+The operator adds one to 16 numbers. Under `eventide run` it is traced through torch's callbacks and recorded when
+it ends; with `--torch shapes` through torch's own profiler, and importing its data is our harvest, against
+`prof.events()`. `et.profile` uses the callbacks too, and for details a dispatch mode, which costs more and records
+more: FLOPs by formula, modules of the backward, storages, errors. The module returns its argument, inside of another
+module; the peer is two empty global hooks of torch.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ def rows(options: Options) -> Iterator[Row]:
         import torch
     except ImportError:
         missing = Missing("torch is not installed")
-        yield compare("a torch operator, heard", "torch.profiler", lambda: 0.0, missing, options, bar=1.1)
+        yield compare("a torch operator, traced", "torch.profiler", lambda: 0.0, missing, options, bar=1.1)
         return
     called, _ = session(torch, number, shapes=False)
-    heard, harvest = session(torch, number, shapes=True)
+    with_shapes, harvest = session(torch, number, shapes=True)
     theirs, events = profiler(torch, number, shapes=False)
     shaped, _ = profiler(torch, number, shapes=True)
     against = f"torch.profiler {torch.__version__}"
     with pinned():
-        what = "a torch operator, heard by eventide run"
+        what = "a torch operator under eventide run"
         yield compare(what, against, called, theirs, options, bar=1)
-        yield compare(f"{what} --torch shapes", f"{against}, shapes", heard, shaped, options, bar=1.1)
+        yield compare(f"{what} --torch shapes", f"{against}, shapes", with_shapes, shaped, options, bar=1.1)
         yield compare("harvest of an operator", "prof.events()", harvest, events, options, bar=1)
         what = "a torch operator under et.profile"
         yield compare(what, against, profile(torch, number, shapes=False), theirs, options, bar=1)
         shapes = profile(torch, number, shapes=True)
         yield compare(f"{what}, shapes", f"{against}, shapes", shapes, shaped, options)
         ours, hooks = modules(torch, number)
-        yield compare("the call of a torch module, heard", "two empty global hooks", ours, hooks, options, bar=1.5)
+        yield compare("the call of a torch module, traced", "two empty global hooks", ours, hooks, options, bar=1.5)
 
 
 def loop(torch: Any, number: int) -> float:
@@ -101,17 +101,17 @@ def modules(torch: Any, number: int) -> tuple[Round, Round]:
     net = torch.nn.Sequential(*(torch.nn.Identity() for _ in range(inside)))
 
     def calls() -> float:
-        net(0)  # names are learnt here
+        net(0)  # the first call looks up the names
         begin = time.perf_counter()
         for _ in range(max(number // inside, 1)):
             net(0)
         return (time.perf_counter() - begin) / max(number // inside, 1) / inside * 1e9
 
-    def heard() -> float:
+    def traced() -> float:
         with et.Recorder():
-            listener = TorchModules()
+            modules_traced = TorchModules()
             cost = calls()
-            listener.close()
+            modules_traced.close()
         return cost
 
     def hooked() -> float:
@@ -125,4 +125,4 @@ def modules(torch: Any, number: int) -> tuple[Round, Round]:
             handle.remove()
         return cost
 
-    return heard, hooked
+    return traced, hooked

@@ -1,8 +1,8 @@
 """What does `eventide run` cost a torch training loop, whose operators take 50 us and more, while it runs?
 
-A round is a process of its own, and its figure the step that nine of ten took longer than. The loop alone is compared
-with `eventide run` as it comes, sampled stacks and all; the loop under torch.profiler, which has none, with it and
-`--sample 0`. Operators are in the trace as soon as they end; nothing is left to be harvested when the program does.
+A round is a process of its own; its figure is the first decile of the times of a step. The loop alone is compared with
+`eventide run` with default options, sampled stacks included; the loop under torch.profiler, which has no samples, with
+`--sample 0`. Operators are recorded as soon as they end; nothing is left to import at the end of the program.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def rows(options: Options) -> Iterator[Row]:
         yield replace(row, evidence=(cpu(ours, alone),))
         ours = Child(*run, "--sample", "0", LOOP, steps)
         row = compare(f"{what}, --sample 0", "torch.profiler", ours, beside, options, bar=1.02, unit="ms")
-        told = et.open_trace(trace).metadata["torch"]
-        line = f"{told['operators']} operators; harvest at exit: {told['harvest_ns'] / 1e6:.0f} ms"
+        account = et.open_trace(trace).metadata["torch"]
+        line = f"{account['operators']} operators; harvest at exit: {account['harvest_ns'] / 1e6:.0f} ms"
         yield replace(row, evidence=(cpu(ours, beside), share(beside, alone), line))
 
 
@@ -65,12 +65,12 @@ class Child:
 
 
 def cpu(ours: Child, peer: Child) -> str:
-    """What the figures of a busy machine do not show: how much was done."""
+    """CPU time, which depends less on other load than wall time."""
     mine, theirs = statistics.median(ours.cpu), statistics.median(peer.cpu)
     return f"CPU time of a step, all threads: {mine:.1f} ms against {theirs:.1f} ms, {mine / theirs:.3f}x"
 
 
 def share(profiler: Child, alone: Child) -> str:
-    """How much of it is torch's own, of which nobody who asks Kineto for operators gets rid."""
+    """The cost of torch.profiler itself, which every user of Kineto pays."""
     theirs, none = statistics.median(profiler.wall), statistics.median(alone.wall)
     return f"torch.profiler itself: {theirs:.1f} ms against {none:.1f} ms for the loop alone, {theirs / none:.3f}x"

@@ -7,7 +7,7 @@
 
 #include "bindings/base/bind.hpp"
 #include "bindings/hooks/hot_hooks.hpp"
-#include "bindings/hooks/learnt.hpp"
+#include "bindings/hooks/synchronization.hpp"
 #include "bindings/sanitizer/live_sanitizer.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_stream.hpp"
@@ -55,29 +55,14 @@ PyObject* synchronize_device(PyObject*, PyObject* args) {
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
         const DeviceId id{device->number, int16_t(index)};
         refuse_in_callback("eventide.synchronize()");
-        const bool told = hub::listening(Hook::device_synchronization);
-        const int64_t start = now_ns();
-        HookRecord r{.hook = Hook::device_synchronization, .device = id, .time_ns = start};
-        if (told) {
-            r.handle = hub::next_token();
-            hub::fire(r);
-        }
-        if (PyErr_Occurred()) return nullptr;
+        Synchronization hook({.hook = Hook::device_synchronization, .device = id});
+        if (!hook.begin()) return nullptr;
         std::vector<Ref<Stream>> streams;
         for (Ref<Stream>& s : Stream::all())
             if (s->device_id == id) streams.push_back(s);
         Outcome outcome;
         PyObject* result = synchronize_all(streams, deadline, outcome);
-        if (told) {
-            set_end(r, outcome);
-            r.time_ns = now_ns();
-            r.waited_ns = r.time_ns - start;
-            PyObject *kind, *value, *trace;
-            PyErr_Fetch(&kind, &value, &trace);
-            hub::fire(r);
-            if (kind) PyErr_Restore(kind, value, trace);
-            if (PyErr_Occurred()) Py_CLEAR(result);
-        }
+        if (!hook.end(outcome)) Py_CLEAR(result);
         return result;
     });
 }

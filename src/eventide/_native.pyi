@@ -33,11 +33,11 @@ class FutureBase:
         """True while the work runs."""
 
     def done(self) -> bool:
-        """True once the work is over or was cancelled."""
+        """True once the work is complete or was cancelled."""
 
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         """
-        Calls fn(future) once it is over: on the notifier thread, or at once if it is.
+        Calls fn(future) when the work completes: on the notifier thread, or at once if it is complete.
         """
 
     def set_result(self, result: object) -> None:
@@ -103,14 +103,16 @@ class StreamBase:
         """
 
     def query(self) -> bool:
-        """True if everything queued is over. Never blocks."""
+        """True if everything queued is complete. Never blocks."""
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Blocks until everything queued is over; raises its first error once."""
+        """
+        Blocks until everything queued is complete; raises its first error once.
+        """
 
     def close(self, timeout: float | None = None) -> None:
         """
-        Refuses new work, waits for what is queued, raises an error nobody saw. Twice is fine.
+        Refuses new work, waits for what is queued, raises an error that was not raised before. Idempotent.
         """
 
     def _adopt(self, capsule: object, /) -> None: ...
@@ -162,11 +164,7 @@ class StreamBase:
 
     @property
     def _device_stream(self) -> Any:
-        """The stream as its DeviceBackend knows it, or None."""
-
-    @property
-    def _markers_allocated(self) -> int:
-        pass
+        """The stream object of its DeviceBackend, or None."""
 
 class EventBase:
     """The native half of eventide.Event."""
@@ -184,17 +182,19 @@ class EventBase:
         """
 
     def query(self) -> bool:
-        """True if what was recorded last is over, or nothing was. Never blocks."""
+        """
+        True if the work before the last record is complete, or nothing was recorded. Never blocks.
+        """
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Blocks until what was recorded last is over."""
+        """Blocks until the work before the last record is complete."""
 
     def elapsed_time(self, end: Event, /) -> float:
         """Milliseconds from this event to end."""
 
     def notify(self, fn: Callable[[Event], object], /) -> None:
         """
-        Calls fn(event) once when what is recorded now is over; at once if it is.
+        Calls fn(event) once when what is recorded now completes; at once if it is complete.
         """
 
     def _ticket(self) -> Ticket: ...
@@ -242,7 +242,7 @@ class EventPoolBase:
     def _release(self, event: Event, /) -> bool: ...
 
     def empty_cache(self) -> None:
-        """Destroys the events that nobody uses."""
+        """Destroys the events that are not in use."""
 
     def _stats(self) -> tuple[int, int, int, int]: ...
 
@@ -252,27 +252,33 @@ class RegistryBase:
     def __init__(self, hook: int, /) -> None: ...
 
     def fire_callbacks(self, *args: Any) -> None:
-        """Tells all listeners of this hook, as if the runtime had."""
+        """Calls all listeners of this hook, as the runtime does."""
 
     @property
     def hook(self) -> str:
         """The name of the hook."""
 
 class Ticket:
-    """One wait for a marker that blocks nobody."""
+    """One wait for a marker that blocks no thread."""
 
     def notify(self, fn: Callable[[], object], /) -> bool:
-        """Calls fn() once it is over and returns True; False if it is over."""
+        """
+        Calls fn() when the marker completes and returns True; returns False if it is complete already.
+        """
 
     def result(self) -> None:
-        """Raises what went wrong. Only once it is over."""
+        """
+        Raises the error of the work, if any. Call it after the marker has completed.
+        """
 
     def abandon(self) -> None:
-        """Nobody waits any more; no error is lost by that."""
+        """
+        Ends the wait. An error that it would have raised is left to the stream.
+        """
 
 def adopt_methods(cls: type) -> None:
     """
-    Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls wants that.
+    Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls requires that.
     """
 
 def set_classes(load_future: object, event: object, work: object) -> None:
@@ -341,27 +347,27 @@ class HookRecord:
 HOOKS: tuple[str, ...] = ...
 
 def listening(hook: int, /) -> bool:
-    """True while somebody hears the hook."""
+    """True while the hook has a listener."""
 
 def host_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], /) -> None:
-    """Tells that this thread itself touches memory."""
+    """Reports memory that this thread itself accesses."""
 
 def work_access(reads: tuple[tuple[Any, ...], ...], writes: tuple[tuple[Any, ...], ...], name: str, /) -> bool:
     """
-    Tells what the work that this thread runs touches; False if there is none.
+    Reports memory that the work on this thread accesses; False if this thread runs none.
     """
 
 def new_token() -> int:
-    """A number that was never given before."""
+    """A number that was not returned before."""
 
 def host_signal(token: int = ..., /) -> int:
-    """Tells that this thread hands over; gives the token."""
+    """Reports that this thread hands over; returns the token."""
 
 def host_memory(address: int, nbytes: int, begins: bool, /) -> None:
-    """Tells native listeners that memory of the host comes or goes."""
+    """Reports to native listeners that host memory is allocated or freed."""
 
 def host_wait(token: int, /) -> None:
-    """Tells that this thread received the token."""
+    """Reports that this thread received the token."""
 
 def hook_add(hook: int, callback: object, device_type: str | None, index: int, observer: bool, end: bool) -> int: ...
 
@@ -385,7 +391,7 @@ def feed_work() -> int:
     """The id of foreign work."""
 
 def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: int = 0, work: int = 0, handle: int = 0, bytes: int = 0, start_ns: int = 0, end_ns: int = 0, waited_ns: int = 0, outcome: int = 0, end: bool = False, name: str = '', reads: object | None = None, writes: object | None = None) -> None:
-    """Tells all listeners of a hook, as if the runtime had."""
+    """Calls all listeners of a hook, as the runtime does."""
 
 class DeviceWork:
     """Work, as a device sees it."""
@@ -397,7 +403,7 @@ class DeviceWork:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the work, for messages."""
 
     @property
     def duration(self) -> float | None:
@@ -413,7 +419,7 @@ def device_load(path: str, name: str) -> str:
 
 def cpu_table() -> int:
     """
-    The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.
+    The address of the cpu device's table of eventide/device.h, for other runtimes that use it.
     """
 
 def device_unregister(device_type: str) -> None:
@@ -433,9 +439,7 @@ class ClockModel:
         """A reading of the clock between two of CLOCK_MONOTONIC."""
 
     def at(self, device: int) -> tuple[int, int]:
-        """
-        (CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).
-        """
+        """(CLOCK_MONOTONIC ns, the largest error; -1: there was no reading)."""
 
     def state(self) -> dict[str, Any]:
         """
@@ -478,7 +482,7 @@ class BufferBase:
 
     def free(self) -> None:
         """
-        Gives the memory back, once the streams given to record_stream have passed this point. Twice is fine.
+        Frees the memory, once the streams given to record_stream have passed this point. Idempotent.
         """
 
     def record_stream(self, stream: object | None) -> None:
@@ -535,8 +539,6 @@ class Sanitizer:
 
     def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
 
-    def delete_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
     def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def delete_event(self, event: int) -> None: ...
@@ -557,33 +559,19 @@ class Sanitizer:
     def synchronize_numbered(self, works: Sequence[int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def over_at(self, work: int) -> dict[tuple[bool, int], int]:
-        """How many are over of each (is a thread, id)."""
+        """The number of completed operations of each (is a thread, id)."""
 
-    def synchronize_event(self, event: int, version: int = 18446744073709551615, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_event(self, event: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def synchronize_stream(self, stream: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
-    def synchronize_device(self, device: int = 0, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_work(self, stream: int, target: int, asked: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def synchronize_marked(self, token: int, asked: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def mark_event(self, token: int, event: int, version: int = 18446744073709551615) -> None: ...
-
-    def mark_stream(self, token: int, stream: int, thread: int = 18446744073709551615) -> None: ...
-
-    def mark_device(self, token: int, device: int = 0, thread: int = 18446744073709551615) -> None: ...
+    def synchronize_device(self, device: int = 0, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def mark_thread(self, token: int, thread: int) -> None: ...
 
     def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
     def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
-
-    def forget_token(self, token: int) -> None: ...
-
-    def end_thread(self, thread: int) -> None: ...
 
     def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
 
@@ -592,22 +580,24 @@ class Sanitizer:
     def coverage(self) -> dict[str, int]: ...
 
 class SanitizerFeed:
-    """Tells a Sanitizer what the rows of a trace's operations say."""
+    """Feeds a Sanitizer with the rows of a trace's operations."""
 
     def __init__(self, sanitizer: Sanitizer) -> None: ...
 
-    def heard(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, group: str, accesses: object | None, stack: int) -> bool:
-        """False: there is no such hook."""
+    def on_hook(self, hook: str, end: bool, thread: int, device: int, stream: int, event: int, version: int, work: int, handle: int, bytes: int, name: str, group: str, accesses: object | None, stack: int) -> bool:
+        """Feeds one row. False: there is no such hook."""
 
 class LiveSanitizer:
-    """The native half of eventide.sanitize: an engine that hears the hooks."""
+    """
+    The native half of eventide.sanitize: an engine that is fed by the hooks.
+    """
 
     def __init__(self, predict: bool, stacks: bool) -> None: ...
 
     def start(self) -> None: ...
 
     def stop(self) -> None:
-        """Hears nothing more. Twice is fine."""
+        """Stops listening to the hooks. Idempotent."""
 
     def on_finding(self, callback: Callable[[int], None] | None) -> None:
         """Called with the number of findings when there are new ones; may raise."""
@@ -706,12 +696,12 @@ def hide_code(code: CodeType) -> None:
 def stack_statistics() -> tuple[int, int]:
     """(interned, captures lost beyond the limit)"""
 
-def profiler_ask(what: int) -> None:
-    """What running profiles want to hear, as bits."""
+def profiler_request(what: int) -> None:
+    """Sets what backends are to report to the running profiles, as bits."""
 
 def profiler_connect() -> int:
     """
-    Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.
+    Connects the shared objects that were loaded before this one and use eventide/profiler.h; returns how many.
     """
 
 def torch_device_types() -> list[str]:
@@ -721,7 +711,7 @@ def torch_device(name: str) -> tuple[int, int]:
     """A device as torch's files number it."""
 
 def profiler_refused() -> int:
-    """Events that came from C with times that cannot be."""
+    """The number of events from C that were refused for an invalid time."""
 
 def profiler_event(start_us: int, end_us: int, debug_handle: int, name: object, backend: object) -> bool: ...
 
@@ -731,11 +721,11 @@ def profiler_clock(backend: object, before_us: int, backend_us: int, after_us: i
 
 def instant(name: str, /, **args: object) -> None:
     """
-    Something happened now, on this thread. Costs nothing to speak of while nothing is recorded.
+    Records a point in time on this thread. Without a recording it costs a few nanoseconds.
     """
 
 def counter(name: str, value: float, /) -> None:
-    """The counter of that name has that value from now on."""
+    """Records the value of a counter, valid from now on."""
 
 class span:
     """
@@ -749,7 +739,7 @@ class span:
     def __call__(self, function: Callable[P, T], /) -> Callable[P, T]: ...
     @property
     def name(self) -> str: ...
-    def _again(self) -> span: ...
+    def _copy(self) -> span: ...
 
 def set_span_helpers(decorate: object, describe: object) -> None: ...
 
@@ -785,13 +775,13 @@ def record_span(track: str | None, name: str, category: str | None, start_ns: in
     """
 
 def record_instant(track: str | None, name: str, category: str | None = None, args: str | None = None, stack: int = 0, time_ns: int = 0) -> None:
-    """Something that happened at one time; 0: now."""
+    """A point in time; 0: now."""
 
 def record_counter(track: str | None, name: str, value: float, time_ns: int = 0) -> None:
     """The value of a counter from one time on; 0: now."""
 
 def record_edge(kind: str, from_track: str | None, from_ns: int, to_track: str | None, to_ns: int, event: int = 0, version: int = 0, correlation: int = 0) -> None:
-    """One thing made another wait or begin: launch, wait, synchronize, flow."""
+    """A dependency of one span on another: launch, wait, synchronize, flow."""
 
 def time_puts(n: int, bare: bool) -> float:
     """
@@ -810,33 +800,33 @@ def torch_operators_start(operators: int, gradients: int, annotations: int) -> N
 
 def torch_operators_stop() -> None: ...
 
-def torch_operators_tell_muted(on: bool) -> None:
+def torch_operators_other_source(on: bool) -> None:
     """
-    Somebody else tells the operators of muted threads, from True to False, any number of them at a time.
+    Another source records the operators of muted threads from True until False. Calls nest.
     """
 
 def torch_operators_mute(on: bool) -> None:
     """
-    This thread is muted from True to False, which may never come, any number of times.
+    This thread is muted from True until False, which is optional. Calls nest.
     """
 
 def torch_operators_muted() -> bool:
-    """Whether somebody else tells those of this thread."""
+    """Whether another source records the operators of this thread."""
 
-def torch_operators_heard() -> int:
-    """How many became spans, in the life of the process."""
+def torch_operators_recorded() -> int:
+    """The number of operators that became spans in this process."""
 
-def torch_operators_look(which: int) -> None:
+def torch_operators_probe(which: int) -> None:
     """
-    The next operator is kept and not recorded, the first (0) or the second (1) of two; 2: the next gradient.
+    Keeps the next operator instead of recording it, as the first (0) or the second (1) of two; 2: the next gradient.
     """
 
-def torch_operators_looked() -> bool:
-    """Whether it came; it is no longer waited for."""
+def torch_operators_probed() -> bool:
+    """Ends the probe. True if an operator was kept."""
 
-def torch_operators_learn(first: int, second: int, gradient: int) -> bool:
+def torch_operators_calibrate(first: int, second: int, gradient: int) -> bool:
     """
-    Their sequence numbers; True: gradients are tied to their operators from now on.
+    Sets the sequence numbers of the probed operators; True: gradients are linked to their operators from now on.
     """
 
 class RawTrace:
@@ -848,11 +838,13 @@ class RawTrace:
 
     def columns(self) -> dict[str, Any]:
         """
-        The columns of everything in it, as arrays, and what the file says of itself.
+        The columns of everything in it, as arrays, and the metadata of the file.
         """
 
 def load_trace(path: str) -> RawTrace:
-    """Reads a trace file; what happens to the file later does not matter."""
+    """
+    Reads a trace file into memory; later changes of the file have no effect.
+    """
 
 def recover_trace(path: str) -> None:
     """Closes the file of a process that was killed."""

@@ -69,7 +69,7 @@ def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace() -> 
         (raising(GONE), r"make_marker\(\) of device 'wrongpy\d+' raised OSError: gone"),
         (
             giving(None),
-            r"make_marker\(\) of device 'wrongpy\d+' returned None; return an object that poll\(\) can be asked about",
+            r"make_marker\(\) of device 'wrongpy\d+' returned None; return an object that poll\(\) accepts",
         ),
     ],
 )

@@ -16,11 +16,11 @@ TEXT = {".py", ".pyi", ".cpp", ".hpp", ".h", ".md", ".toml", ".txt", ".cmake", "
 
 
 def text_files() -> Iterator[Path]:
-    """Every text file we wrote: those at the root and all under FOLDERS."""
+    """Every text file we wrote: those at the root and all under FOLDERS, except native/third_party."""
     roots = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]  # a file in a second work tree
     below = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(roots + below):
-        if path.suffix in TEXT and "__pycache__" not in path.parts:
+        if path.suffix in TEXT and not {"__pycache__", "third_party"} & set(path.parts):
             yield path
 
 

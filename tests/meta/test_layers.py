@@ -1,4 +1,4 @@
-"""The layers of docs/design.md, chapter 2: imports point down only; packages on one line do not import each other."""
+"""The layers of docs/architecture.md: imports point down only; packages on one line do not import each other."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def forbidden(package: str, target: str) -> str | None:
     if target == FRONT_DOOR:
         return None if LEVEL[package] == 0 else "only the top line uses the front door; import the package itself"
     if target not in LEVEL:
-        return f"there is no package {target!r}; docs/design.md lists them"
+        return f"there is no package {target!r}; docs/architecture.md lists them"
     if LEVEL[target] == LEVEL[package]:
         return "packages on one line do not import each other"
     return "imports point down" if LEVEL[target] < LEVEL[package] else None
@@ -89,7 +89,7 @@ def violations(root: Path) -> list[str]:
     for path in sorted(root.rglob("*.py")):
         package = package_of(path, root)
         if package not in LEVEL and package != FRONT_DOOR:
-            found.append(f"{path.relative_to(root)}: there is no package {package!r}; docs/design.md lists them")
+            found.append(f"{path.relative_to(root)}: there is no package {package!r}; docs/architecture.md lists them")
             continue
         for line, target in imported_packages(path, root):
             if reason := forbidden(package, target):

@@ -1,4 +1,4 @@
-"""The layers of the native half, as docs/design.md, chapter 2, draws them: an include points down, never up."""
+"""The layers of the native half, as docs/architecture.md draws them: an include points down, never up."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def violations(native: Path) -> list[str]:
     for path in sources(native, "core", "bindings"):
         folder, name = folder_of(path, native), path.relative_to(native).as_posix()
         if folder not in LAYER:
-            found.append(f"{name}: {folder!r} has no layer; add it to LAYERS and docs/design.md")
+            found.append(f"{name}: {folder!r} has no layer; add it to LAYERS and docs/architecture.md")
             continue
         for line, target in our_includes(path, native):
             if not target.is_file() or ".." in target.parts:

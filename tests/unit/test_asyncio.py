@@ -1,4 +1,4 @@
-"""`await` on events, streams and futures never blocks the loop (decision 14)."""
+"""`await` on events, streams and futures never blocks the loop."""
 
 import asyncio
 

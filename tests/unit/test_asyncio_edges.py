@@ -1,4 +1,4 @@
-"""Cancelled awaits lose nothing, and `with s:` held across an await that interleaves is an error (decision 14)."""
+"""Cancelled awaits lose nothing, and `with s:` held across an await that interleaves is an error."""
 
 import asyncio
 import gc

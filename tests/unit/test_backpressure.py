@@ -1,4 +1,4 @@
-"""`max_pending`: submit blocks while that many are queued; None is unbounded (decision 12)."""
+"""`max_pending`: submit blocks while that many are queued; None is unbounded."""
 
 import pytest
 

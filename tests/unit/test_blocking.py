@@ -1,4 +1,4 @@
-"""Blocking calls release the GIL, take a timeout, let Ctrl-C out and do not hold up other threads (decision 7)."""
+"""Blocking calls release the GIL, take a timeout, let Ctrl-C out and do not hold up other threads."""
 
 import signal
 import threading

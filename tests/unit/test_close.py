@@ -1,4 +1,4 @@
-"""`Stream.close` drains; what a closed stream refuses and what its events still answer (decision 15)."""
+"""`Stream.close` drains; what a closed stream refuses and what its events still answer."""
 
 import contextlib
 import gc

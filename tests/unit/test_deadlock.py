@@ -1,4 +1,4 @@
-"""A blocking call inside work that closes a cycle raises at that call, naming who is in it (decision 8)."""
+"""A blocking call inside work that closes a cycle raises at that call, naming who is in it."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Errors in work are never lost: failed markers, poisoned streams, one synchronize that heals (decision 6)."""
+"""Errors in work are never lost: failed markers, poisoned streams, one synchronize that heals."""
 
 import traceback
 

@@ -1,4 +1,4 @@
-"""The end of the process and its children: bounded, clean, said out loud (decision 15)."""
+"""The end of the process and its children: bounded, clean, said out loud."""
 
 import os
 import subprocess

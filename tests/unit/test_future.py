@@ -1,4 +1,4 @@
-"""Where work runs, and `et.Future` as a future of the standard library (decision 5)."""
+"""Where work runs, and `et.Future` as a future of the standard library."""
 
 import concurrent.futures
 import logging

@@ -1,4 +1,4 @@
-"""Workers and the GIL: one thread state a worker, markers item by item, everybody gets a turn (decision 10)."""
+"""Workers and the GIL: one thread state a worker, markers item by item, everybody gets a turn."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Who is who: ids of events and streams, equality, hash, weak references, subclasses, pickling (decision 1)."""
+"""Who is who: ids of events and streams, equality, hash, weak references, subclasses, pickling."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Dropping what is in use: events, streams, futures, work and its arguments (decision 15)."""
+"""Dropping what is in use: events, streams, futures, work and its arguments."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""The wording of errors: what, where, the value, the remedy (decision 11)."""
+"""The wording of errors: what, where, the value, the remedy."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""`notify` and the thread that callbacks run on (decision 13)."""
+"""`notify` and the thread that callbacks run on."""
 
 import logging
 import threading

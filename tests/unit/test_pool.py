@@ -1,4 +1,4 @@
-"""`EventPool`: LIFO reuse with the id kept, and a reused event is as good as new (decision 16)."""
+"""`EventPool`: LIFO reuse with the id kept, and a reused event is as good as new."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""`EventPool` by id: every verb, unknown ids, and a pool that stays usable from every thread (decision 16)."""
+"""`EventPool` by id: every verb, unknown ids, and a pool that stays usable from every thread."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""`elapsed_time` and `completed_at`: the checks, in their order, and what the numbers mean (decision 4)."""
+"""`elapsed_time` and `completed_at`: the checks, in their order, and what the numbers mean."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""An event is a name for its newest marker: never recorded, bound waits, newest query (decisions 2 and 3)."""
+"""An event is a name for its newest marker: never recorded, bound waits, newest query."""
 
 import threading
 

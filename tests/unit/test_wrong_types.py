@@ -1,4 +1,4 @@
-"""Wrong types are TypeErrors at the call, never a crash, and leave everything as it was (decision 11)."""
+"""Wrong types are TypeErrors at the call, never a crash, and leave everything as it was."""
 
 import pytest
 

@@ -38,14 +38,14 @@ void bind_sanitizer(nanobind::module_& m);
 void bind_sanitizer_feed(nanobind::module_& m);
 void bind_live_sanitizer(nanobind::module_& m);
 void bind_trace_writers(nanobind::module_& m);
-void bind_trace_readers(nanobind::module_& m);
+void bind_perfetto_xplane_readers(nanobind::module_& m);
 void bind_chrome(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
 void bind_profiler(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);
 void bind_recorder_timing(nanobind::module_& m);
 void bind_torch(nanobind::module_& m);
-void bind_trace_reader(nanobind::module_& m);
+void bind_eventide_reader(nanobind::module_& m);
 void bind_derived_work(nanobind::module_& m);
 void bind_analysis(nanobind::module_& m);
 

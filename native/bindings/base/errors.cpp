@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bindings/base/python.hpp"
+#include "bindings/base/exception.hpp"
 
 namespace eventide::python {
 namespace {
@@ -105,12 +105,7 @@ PyObject* make_stream_error(const Failure& failure, const std::string& what) {
         return error;
     }
     raise(Error(ErrorKind::device, failure.message));
-    PyObject *kind, *cause, *trace;
-    PyErr_Fetch(&kind, &cause, &trace);
-    PyErr_NormalizeException(&kind, &cause, &trace);
-    Py_XDECREF(kind);
-    Py_XDECREF(trace);
-    PyException_SetCause(error, cause);
+    PyException_SetCause(error, take_exception());
     return error;
 }
 
@@ -126,18 +121,13 @@ namespace {
 
 // eventide.errors.<reporter>(what, subject, the current exception)
 void report(const char* reporter, const char* what, PyObject* subject) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace) PyException_SetTraceback(value, trace);
+    PyObject* exception = take_exception();
     PyObject* function = errors_attribute(reporter);
-    PyObject* r = function ? PyObject_CallFunction(function, "sOO", what, subject, value) : nullptr;
+    PyObject* r = function ? PyObject_CallFunction(function, "sOO", what, subject, exception) : nullptr;
     if (!r) PyErr_WriteUnraisable(subject);
     Py_XDECREF(r);
     Py_XDECREF(function);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+    Py_XDECREF(exception);
 }
 
 }  // namespace

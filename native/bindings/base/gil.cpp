@@ -7,7 +7,7 @@
 #include "base/context.hpp"
 #include "base/host_lock.hpp"
 #include "base/thread.hpp"
-#include "bindings/base/python.hpp"
+#include "bindings/base/exception.hpp"
 #include "runtime/notifier.hpp"
 
 namespace eventide::python {
@@ -124,14 +124,9 @@ void restore_thread(PyThreadState* state) {
 }
 
 void send_to_main_thread() {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace) PyException_SetTraceback(value, trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    if (value) send_to_main_thread(value);
-    Py_XDECREF(value);
+    PyObject* exception = take_exception();
+    if (exception) send_to_main_thread(exception);
+    Py_XDECREF(exception);
 }
 
 void send_to_main_thread(PyObject* exception) {

@@ -25,8 +25,8 @@
 namespace eventide::python {
 
 // Runs f, which runs Python code or takes the GIL, below frames of the core. CPython 3.11 to 3.13 end a thread that
-// asks for the GIL while the interpreter goes down with pthread_exit, which would unwind those frames: their
-// destructors would ask for the GIL once more, and some are noexcept. The thread stops here instead, with all that it
+// requests the GIL while the interpreter shuts down with pthread_exit, which would unwind those frames: their
+// destructors would request the GIL once more, and some are noexcept. The thread stops here instead, with all that it
 // holds; since 3.14 CPython itself does the same.
 template <class F>
 auto or_park(F&& f) -> decltype(f()) {
@@ -128,14 +128,14 @@ PyObject* make_stream_error(const Failure& failure, const std::string& what);
 // Logs an exception that a callback raised (the current one, which is cleared) and counts it.
 // KeyboardInterrupt and SystemExit are not logged: false, and the exception stays set.
 bool report_callback_error(const char* what, PyObject* callback);
-// Logs that what declared work reads and writes cannot be told (the current exception says why; it is cleared).
+// Logs that the accesses of declared work are unknown (the current exception is the reason; it is cleared).
 void report_unknown_accesses(PyObject* work);
 
 // ---- the GIL -----------------------------------------------------------------------------------------------------
 void install_host_lock();
 void read_switch_interval();
-// Takes the GIL on any thread, also one of the core's that has not got it; not once the interpreter goes down: then the
-// thread is parked.
+// Takes the GIL on any thread, also one of the core's that has not got it; not once the interpreter shuts down: then
+// the thread is parked.
 int take_gil();
 void give_gil(int how);
 // Takes the GIL back after PyEval_SaveThread, likewise.
@@ -173,7 +173,7 @@ void after_fork_in_child_python();
 
 // ---- blocking ----------------------------------------------------------------------------------------------------
 inline constexpr int64_t no_deadline = INT64_MAX;
-inline constexpr int64_t slice_ns = 50'000'000;  // how long the main thread sleeps before it looks for signals
+inline constexpr int64_t slice_ns = 50'000'000;  // how long the main thread sleeps before it checks for signals
 
 // None or seconds. False with an exception set if it is neither.
 bool parse_timeout(PyObject* timeout, int64_t& deadline);

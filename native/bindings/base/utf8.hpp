@@ -3,15 +3,14 @@
 
 #include <string>
 
-#include "bindings/base/python.hpp"
+#include "bindings/base/exception.hpp"
 
 namespace eventide::python {
 
 // Never fails: lone surrogates come out as \udc80, and anything else than a str as "?". Keeps a pending exception.
 inline std::string utf8(PyObject* text) {
     if (!text || !PyUnicode_Check(text)) return "?";
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const KeptException kept;
     std::string out;
     Py_ssize_t size;
     if (const char* plain = PyUnicode_AsUTF8AndSize(text, &size)) {
@@ -21,8 +20,8 @@ inline std::string utf8(PyObject* text) {
         PyObject* bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
         if (bytes) out.assign(PyBytes_AS_STRING(bytes), size_t(PyBytes_GET_SIZE(bytes)));
         Py_XDECREF(bytes);
+        PyErr_Clear();
     }
-    PyErr_Restore(type, value, trace);
     return out;
 }
 

@@ -39,7 +39,7 @@ void bind_clock(nb::module_& m) {
                 const auto e = c.at(device);
                 return nb::make_tuple(e.host, e.error);
             },
-            nb::arg("device"), "(CLOCK_MONOTONIC ns, how far from the truth at most; -1: nothing is known).")
+            nb::arg("device"), "(CLOCK_MONOTONIC ns, the largest error; -1: there was no reading).")
         .def("state", state_of, "samples, drift, wander, anchors: (CLOCK_MONOTONIC ns, offset, error) each.");
     m.def(
         "device_clock",
@@ -52,7 +52,7 @@ void bind_clock(nb::module_& m) {
             return state_of(*clock);
         },
         nb::arg("device_type"), nb::arg("index"), nb::arg("sample"),
-        "The state of a device's clock, sampled anew if asked; None where it needs no mapping.");
+        "The state of a device's clock, after new samples if `sample`; None where it needs no mapping.");
 }
 
 }  // namespace eventide::python

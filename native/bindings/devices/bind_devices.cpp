@@ -63,7 +63,7 @@ void bind_devices(nb::module_& m) {
         nb::arg("path"), nb::arg("name"), "Loads a device from a shared library; returns its type.");
     m.def(
         "cpu_table", [] { return uint64_t(&cpu_table()); },
-        "The address of the cpu device's table of eventide/device.h, for other runtimes that stand on it.");
+        "The address of the cpu device's table of eventide/device.h, for other runtimes that use it.");
     m.def(
         "device_unregister", [](const std::string& type) { devices::remove(type); }, nb::arg("device_type"),
         "Makes a device type unknown again; it must have no streams.");

@@ -20,7 +20,9 @@ struct PyBuffer {
     Memory& usable() const {
         if (!memory) throw Error(ErrorKind::usage, "this Buffer was never initialised; make one with eventide.empty()");
         if (memory->freed())
-            throw Error(ErrorKind::usage, "this Buffer was freed; its memory may belong to somebody else now");
+            throw Error(ErrorKind::usage,
+                        "this Buffer was freed; its memory may be in use for something else; make another one with "
+                        "eventide.empty()");
         return *memory;
     }
 };
@@ -29,7 +31,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     auto* b = nb::inst_ptr<PyBuffer>(self);
     view->obj = nullptr;
     if (!b->memory || b->memory->freed()) {
-        raise(ErrorKind::usage, "this Buffer was freed; its memory may belong to somebody else now");
+        raise(ErrorKind::usage,
+              "this Buffer was freed; its memory may be in use for something else; make another one with "
+              "eventide.empty()");
         return -1;
     }
     if (!b->memory->host_visible) {
@@ -104,7 +108,7 @@ void bind_memory(nb::module_& m) {
                     return true;
                 });
             },
-            "Gives the memory back, once the streams given to record_stream have passed this point. Twice is fine.")
+            "Frees the memory, once the streams given to record_stream have passed this point. Idempotent.")
         .def(
             "record_stream",
             [](PyBuffer& b, nb::object stream) {

@@ -1,39 +1,11 @@
 #include "bindings/devices/dlpack.hpp"
 
+#include <dlpack/dlpack.h>
+
 #include "bindings/base/python.hpp"
 
 namespace eventide::python {
 namespace {
-
-struct Device {
-    int32_t type, id;
-};
-struct DataType {
-    uint8_t code, bits;
-    uint16_t lanes;
-};
-struct Tensor {
-    void* data;
-    Device device;
-    int32_t ndim;
-    DataType dtype;
-    int64_t* shape;
-    int64_t* strides;
-    uint64_t byte_offset;
-};
-struct Managed {
-    Tensor tensor;
-    void* context;
-    void (*deleter)(Managed*);
-};
-struct ManagedVersioned {
-    uint32_t major, minor;
-    void* context;
-    void (*deleter)(ManagedVersioned*);
-    uint64_t flags;
-    Tensor tensor;
-};
-static_assert(sizeof(Tensor) == 48 && sizeof(Managed) == 64 && sizeof(ManagedVersioned) == 80);
 
 constexpr const char* plain_name = "dltensor";
 constexpr const char* versioned_name = "dltensor_versioned";
@@ -49,16 +21,16 @@ struct Export {
 // May be called by any thread, with or without the GIL.
 template <class M>
 void destroy(M* managed) {
-    auto* e = static_cast<Export<M>*>(managed->context);
+    auto* e = static_cast<Export<M>*>(managed->manager_ctx);
     PyObject* owner = e->owner;
     delete e;
     if (state_with_gil())
-        Py_DECREF(owner);  // who dropped the array may free the Buffer next
+        Py_DECREF(owner);  // at once: the program may free the Buffer next
     else
         drop_later(owner);
 }
 
-// A capsule that nobody consumed still has its name.
+// A consumer renames the capsule: with its own name it was not consumed.
 template <class M>
 void destroy_capsule(PyObject* capsule) {
     for (const char* name : {plain_name, versioned_name})
@@ -68,10 +40,10 @@ void destroy_capsule(PyObject* capsule) {
 template <class M>
 PyObject* make(void* data, size_t bytes, PyObject* owner, const char* name) {
     auto* e = new Export<M>{{}, int64_t(bytes), 1, Py_NewRef(owner)};
-    e->managed.tensor = {data, {1, 0}, 1, {1, 8, 1}, &e->shape, &e->stride, 0};
-    e->managed.context = e;
+    e->managed.dl_tensor = {data, {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &e->shape, &e->stride, 0};
+    e->managed.manager_ctx = e;
     e->managed.deleter = destroy<M>;
-    if constexpr (requires { e->managed.major; }) e->managed.major = 1;
+    if constexpr (requires { e->managed.version; }) e->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     PyObject* capsule = PyCapsule_New(&e->managed, name, destroy_capsule<M>);
     if (!capsule) destroy(&e->managed);
     return capsule;
@@ -80,16 +52,16 @@ PyObject* make(void* data, size_t bytes, PyObject* owner, const char* name) {
 }  // namespace
 
 PyObject* make_dlpack(void* data, size_t bytes, PyObject* owner, bool versioned) {
-    return versioned ? make<ManagedVersioned>(data, bytes, owner, versioned_name)
-                     : make<Managed>(data, bytes, owner, plain_name);
+    return versioned ? make<DLManagedTensorVersioned>(data, bytes, owner, versioned_name)
+                     : make<DLManagedTensor>(data, bytes, owner, plain_name);
 }
 
 PyObject* read_dlpack(PyObject* capsule) {
-    const Tensor* t = nullptr;
+    const DLTensor* t = nullptr;
     if (PyCapsule_IsValid(capsule, versioned_name))
-        t = &static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule, versioned_name))->tensor;
+        t = &static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, versioned_name))->dl_tensor;
     else if (PyCapsule_IsValid(capsule, plain_name))
-        t = &static_cast<Managed*>(PyCapsule_GetPointer(capsule, plain_name))->tensor;
+        t = &static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, plain_name))->dl_tensor;
     if (!t) return raise(ErrorKind::type, "__dlpack__() must give an unused DLPack capsule");
     const int64_t item = (int64_t(t->dtype.bits) * t->dtype.lanes + 7) / 8;
     PyObject* shape = PyTuple_New(t->ndim);

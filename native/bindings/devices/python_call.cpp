@@ -18,11 +18,7 @@ std::string text_of(PyObject* object, PyObject* (*how)(PyObject*)) {
 }  // namespace
 
 void Method::fail() const {
-    PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);
-    or_park([&] { PyErr_NormalizeException(&kind, &value, &trace); });
-    const Owned dropped_kind(kind), dropped_value(value), dropped_trace(trace);
-    if (trace) PyException_SetTraceback(value, trace);
+    const Owned value(or_park([] { return take_exception(); }));
     const std::string said = text_of(value, PyObject_Str);
     const std::string text = message() + "raised " + Py_TYPE(value)->tp_name + (said.empty() ? said : ": " + said);
     if (PyErr_GivenExceptionMatches(value, PyExc_Exception)) throw Error(ErrorKind::device, text);

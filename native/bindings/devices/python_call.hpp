@@ -5,24 +5,25 @@
 #include <string>
 #include <utility>
 
-#include "bindings/base/python.hpp"
+#include "bindings/base/exception.hpp"
 
 namespace eventide::python {
 
-// A turn with the GIL. An exception that is on its way to the user is put aside meanwhile.
+// A turn with the GIL. An exception that is on its way to the user is put aside meanwhile; none is left by the turn.
 class Turn {
   public:
-    Turn() : how_(take_gil()) { PyErr_Fetch(&kind_, &value_, &trace_); }
-    ~Turn() {
-        PyErr_Restore(kind_, value_, trace_);
-        give_gil(how_);
-    }
+    Turn() = default;
+    ~Turn() { PyErr_Clear(); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
   private:
-    const int how_;
-    PyObject *kind_, *value_, *trace_;
+    struct Gil {
+        const int how = take_gil();
+        ~Gil() { give_gil(how); }
+    };
+    const Gil gil_;  // before kept_: given back after the exception is set again
+    const KeptException kept_;
 };
 
 // A reference, dropped inside a Turn: that may run code.

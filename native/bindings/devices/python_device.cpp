@@ -54,13 +54,13 @@ class PythonDevice final : public Device {
         m_.allocates = is_own(m_.allocate);
         m_.joins = is_own(m_.join);
         m_.reads_clock = is_own(m_.read_clock);
-        m_.tells_time = is_own(m_.now);
+        m_.has_now = is_own(m_.now);
         m_.has_handles = is_own(m_.native_handle);
     }
 
     std::string type() const override { return type_; }
 
-    // Asked for whenever a device is looked up, of any type: what goes wrong is reported, and there is none of this.
+    // Called at every lookup of a device of any type: an error is reported, and the count is 0.
     int count() const override {
         const Turn turn;
         try {
@@ -116,7 +116,7 @@ class PythonDevice final : public Device {
     }
 
     bool read_clock(int index, ClockSample& s) override {
-        if (!m_.reads_clock && !m_.tells_time) return false;
+        if (!m_.reads_clock && !m_.has_now) return false;
         const Turn turn;
         const Owned i(PyLong_FromLong(index));
         const Method& method = m_.reads_clock ? m_.read_clock : m_.now;
@@ -136,7 +136,7 @@ class PythonDevice final : public Device {
         return true;
     }
 
-    // One that cannot say what it can do is refused when it is registered.
+    // A backend whose capabilities() fails is refused when it is registered.
     void check() const {
         (void)capabilities(0);
         const Turn turn;

@@ -13,14 +13,14 @@ PyTypeObject* work_type = nullptr;
 
 enum class Taken : uint8_t { no, to_run, back };
 
-// What submit() of a backend gets. Dead once the core is through with the work.
+// The argument of submit() of a backend. Unusable once the core has ended the work.
 struct DeviceWork {
     PyObject_HEAD;
     Work* work;  // until then; with the GIL
     Stream* stream;
     std::atomic<Taken> taken;
 
-    // Whoever takes it first has it. The state before.
+    // Claims the work: the first caller has it. Returns the state before.
     Taken take(Taken how) {
         Taken before = Taken::no;
         taken.compare_exchange_strong(before, how, std::memory_order_acq_rel);
@@ -63,7 +63,7 @@ PyMethodDef work_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef work_getset[] = {
-    {"name", work_name, nullptr, "What people call it.", nullptr},
+    {"name", work_name, nullptr, "The name of the work, for messages.", nullptr},
     {"duration", work_duration, nullptr, "The seconds it declares to take, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -96,7 +96,7 @@ class PythonStream final : public DeviceStream {
     void mark(Marker& marker) override {
         const Turn turn;
         Owned made(m_.make_marker({handle_, marker.timing() ? Py_True : Py_False}));
-        if (made == Py_None) m_.make_marker.refuse(made, "return an object that poll() can be asked about");
+        if (made == Py_None) m_.make_marker.refuse(made, "return an object that poll() accepts");
         marker.handle = uint64_t(made.give());
     }
 
@@ -104,7 +104,7 @@ class PythonStream final : public DeviceStream {
         const Turn turn;
         if (marker.stream().device_id.type != stream_.device_id.type) return bridge(marker);
         const Owned r(m_.wait({handle_, (PyObject*)marker.handle}));
-        if (r == Py_NotImplemented) bridge(marker);  // two drivers under one name do not know each other's markers
+        if (r == Py_NotImplemented) bridge(marker);  // two drivers under one name cannot use each other's markers
     }
 
     void flush() override {
@@ -124,7 +124,7 @@ class PythonStream final : public DeviceStream {
                 m_.poll.refuse(r, "and error() returned None: return from error() what went wrong");
             return MarkerState(state);
         } catch (const Interrupted&) {
-            return MarkerState::pending;  // no failure of the marker, which can be asked about again
+            return MarkerState::pending;  // no failure of the marker, which can be polled again
         }
     }
 
@@ -162,7 +162,7 @@ class PythonStream final : public DeviceStream {
         try {
             const Owned r(m_.now({index}));
             return m_.now.integer(r, "return nanoseconds as an int");
-        } catch (const Error& e) {  // the core goes on without the time
+        } catch (const Error& e) {  // the core continues without the time
             m_.now.report(e);
             throw;
         }

@@ -12,7 +12,7 @@ namespace eventide::python {
 struct Methods {
     Method open_stream, close_stream, submit, make_marker, wait, flush, poll, error, join, completed_at, release, gate,
         open, allocate, free, now, count, capabilities, name, read_clock, native_handle, adopt_stream;
-    bool flushes, releases, allocates, joins, reads_clock, tells_time, has_handles;
+    bool flushes, releases, allocates, joins, reads_clock, has_now, has_handles;
 };
 
 // Takes over the reference to the backend's handle. `methods` must outlive the stream.

@@ -1,4 +1,4 @@
-// The feed: hooks that somebody else fires, about streams, events and work of a framework that is not ours.
+// The feed: hooks fired from outside of the runtime, about streams, events and work of other frameworks.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
@@ -43,7 +43,7 @@ HookRecord record_of(const Fed& fed) {
     return r;
 }
 
-// Accesses are told in pairs: both None, and nobody knows what is touched.
+// Reads and writes are given together; if one is None, the accesses are unknown.
 void fire_with(HookRecord& r, nb::object reads, nb::object writes) {
     std::vector<Access> read, written;
     if (!reads.is_none() && !writes.is_none()) {
@@ -80,7 +80,7 @@ void bind_feed(nb::module_& m) {
         nb::arg("work") = 0, nb::arg("handle") = 0, nb::arg("bytes") = 0, nb::arg("start_ns") = 0,
         nb::arg("end_ns") = 0, nb::arg("waited_ns") = 0, nb::arg("outcome") = 0, nb::arg("end") = false,
         nb::arg("name") = std::string_view(), nb::arg("reads") = nb::none(), nb::arg("writes") = nb::none(),
-        "Tells all listeners of a hook, as if the runtime had.");
+        "Calls all listeners of a hook, as the runtime does.");
 }
 
 }  // namespace eventide::python

@@ -23,7 +23,7 @@ struct PyHookRecord {
     std::vector<Access> reads;
     std::vector<Access> writes;
     nb::object frame;  // innermost Python frame while the observer runs; afterwards none
-    nb::object stack;  // tuple once asked for, or once the record is kept
+    nb::object stack;  // tuple once it was read, or once the record is kept
 
     nb::tuple ranges(const std::vector<Access>& accesses) const {
         nb::list out;
@@ -85,7 +85,7 @@ void bind_hook_record(nb::module_& m) {
         .def_prop_ro("event", [](const R& x) { return x.r.event; })
         .def_prop_ro(
             "version", [](const R& x) { return x.r.version == hub::newest_version ? 0 : x.r.version; },
-            "Of the event; 0: never recorded, or not known.")
+            "Of the event; 0: never recorded, or unknown.")
         .def_prop_ro("work", [](const R& x) { return x.r.work; })
         .def_prop_ro(
             "name", [](const R& x) { return x.name; }, "Of the work, stream or collective.")
@@ -100,7 +100,7 @@ void bind_hook_record(nb::module_& m) {
         .def_prop_ro("writes", [](const R& x) { return x.ranges(x.writes); })
         .def_prop_ro(
             "accesses_known", [](const R& x) { return x.r.accesses_known; },
-            "True if reads and writes are all that is touched; False if nobody knows.")
+            "True if reads and writes are all that is touched; False if the accesses are unknown.")
         .def_prop_ro("start_ns", [](const R& x) { return x.r.start_ns; })
         .def_prop_ro("end_ns", [](const R& x) { return x.r.end_ns; })
         .def_prop_ro(
@@ -128,7 +128,7 @@ PyObject* make_hook_record(const HookRecord& record) {
     return nb::cast(std::move(out), nb::rv_policy::move).release().ptr();
 }
 
-// Somebody kept the record: its stack is read now, while the frames still stand where they stood.
+// If an observer kept the record, its stack is read now, while the frames have not advanced.
 void finish_hook_record(PyObject* object) {
     auto* x = nb::inst_ptr<PyHookRecord>(object);
     if (Py_REFCNT(object) > 1) x->read_stack();

@@ -1,4 +1,4 @@
-// The arguments that the callbacks of each hook get, and the record that such arguments stand for.
+// The arguments that the callbacks of each hook get, and the record that is made from such arguments.
 #pragma once
 
 #include <vector>

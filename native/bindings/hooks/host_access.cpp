@@ -10,7 +10,7 @@ namespace {
 
 thread_local constinit int64_t memory_as_of = 0;
 
-PyObject* told() {
+PyObject* none_unless_raised() {
     if (PyErr_Occurred()) return nullptr;
     Py_RETURN_NONE;
 }
@@ -26,7 +26,7 @@ PyObject* listening(PyObject*, PyObject* hook) {
 PyObject* host_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]))
         return raise(ErrorKind::type, "host_access() takes two tuples of accesses");
-    // Inside of work it is the work that touches memory, and says so.
+    // Inside of work, the accesses belong to the work, which reports them.
     if (thread_context.running || !hub::listening(Hook::host_access)) Py_RETURN_NONE;
     const std::vector<Access> reads = read_accesses(args[0]), writes = read_accesses(args[1]);
     HookRecord r{.hook = Hook::host_access};
@@ -34,7 +34,7 @@ PyObject* host_access(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     r.reads = reads.data(), r.read_count = uint32_t(reads.size());
     r.writes = writes.data(), r.write_count = uint32_t(writes.size());
     hub::fire(r);
-    return told();
+    return none_unless_raised();
 }
 
 // work_access(reads, writes, name): the same of the work that this thread runs. False: it runs none.
@@ -75,10 +75,10 @@ PyObject* host_wait(PyObject*, PyObject* token) {
     HookRecord r{.hook = Hook::host_wait};
     r.handle = PyLong_AsUnsignedLongLong(token);
     if (!PyErr_Occurred() && hub::listening(r.hook)) hub::fire(r);
-    return told();
+    return none_unless_raised();
 }
 
-// host_memory(address, nbytes, begins): no Python callback hears it, it is not the program that allocates.
+// host_memory(address, nbytes, begins): no Python callback is called, since the program does not allocate here.
 PyObject* host_memory(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 3) return raise(ErrorKind::type, "host_memory() takes 3 arguments, %zd were given", nargs);
     const bool begins = args[2] == Py_True;
@@ -121,20 +121,20 @@ std::vector<Access> read_accesses(PyObject* accesses) {
 }
 
 PyMethodDef host_functions[] = {
-    {"listening", listening, METH_O, "listening($module, hook, /)\n--\n\nTrue while somebody hears the hook."},
+    {"listening", listening, METH_O, "listening($module, hook, /)\n--\n\nTrue while the hook has a listener."},
     {"host_access", (PyCFunction)(void (*)(void))host_access, METH_FASTCALL,
-     "host_access($module, reads, writes, /)\n--\n\nTells that this thread itself touches memory."},
+     "host_access($module, reads, writes, /)\n--\n\nReports memory that this thread itself accesses."},
     {"work_access", (PyCFunction)(void (*)(void))work_access, METH_FASTCALL,
-     "work_access($module, reads, writes, name, /)\n--\n\nTells what the work that this thread runs touches; False if "
-     "there is "
-     "none."},
-    {"new_token", new_token, METH_NOARGS, "new_token($module)\n--\n\nA number that was never given before."},
+     "work_access($module, reads, writes, name, /)\n--\n\nReports memory that the work on this thread accesses; False "
+     "if this thread runs none."},
+    {"new_token", new_token, METH_NOARGS, "new_token($module)\n--\n\nA number that was not returned before."},
     {"host_signal", (PyCFunction)(void (*)(void))host_signal, METH_FASTCALL,
-     "host_signal($module, token=None, /)\n--\n\nTells that this thread hands over; gives the token."},
+     "host_signal($module, token=None, /)\n--\n\nReports that this thread hands over; returns the token."},
     {"host_memory", (PyCFunction)(void (*)(void))host_memory, METH_FASTCALL,
-     "host_memory($module, address, nbytes, begins, /)\n--\n\nTells native listeners that memory of the host comes or "
-     "goes."},
-    {"host_wait", host_wait, METH_O, "host_wait($module, token, /)\n--\n\nTells that this thread received the token."},
+     "host_memory($module, address, nbytes, begins, /)\n--\n\nReports to native listeners that host memory is "
+     "allocated or freed."},
+    {"host_wait", host_wait, METH_O,
+     "host_wait($module, token, /)\n--\n\nReports that this thread received the token."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -14,8 +14,8 @@ std::vector<Access> read_accesses(PyObject* accesses);
 // Functions of the module: listening, host_access, host_signal, host_wait, host_memory.
 extern PyMethodDef host_functions[];
 
-// While it lives, memory of the host that this thread tells of is told as of that time: what is heard of because work
-// touches it was there before the work was submitted. 0: as of now.
+// While it lives, host memory that this thread reports has this time of allocation: memory that is reported because
+// work accesses it was allocated before the work was submitted. 0: now.
 class MemoryAsOf {
   public:
     explicit MemoryAsOf(int64_t time_ns);

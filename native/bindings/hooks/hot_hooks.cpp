@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/context.hpp"
+#include "bindings/base/exception.hpp"
 #include "bindings/hooks/hook_arguments.hpp"
 #include "runtime/device.hpp"
 
@@ -14,7 +15,7 @@ struct Callback {
     PyObject* function;  // owned
     DeviceId device;     // its type a family of types; -1: every device
     bool observer;       // wants the whole record
-    bool end;            // hears the end of a synchronization instead of its start
+    bool end;            // called at the end of a synchronization instead of its start
     uint64_t number;
 };
 
@@ -42,7 +43,7 @@ void let_go(Snapshot* s) {
     delete s;
 }
 
-// No record: somebody fired by hand, for no device and not the end of anything.
+// No record: fired by fire_callbacks(), for no device and not the end of a synchronization.
 bool wants(const Callback& c, const HookRecord* r) {
     if (c.end != (r && r->end)) return false;
     if (c.device.type < 0) return true;
@@ -85,10 +86,8 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
     busy = false;
     for (int i = 0; i < made_count; ++i) Py_XDECREF(made[i]);  // numbers, texts and tuples of them: no code runs
     if (record) {
-        PyObject *kind, *value, *trace;
-        PyErr_Fetch(&kind, &value, &trace);
+        const KeptException kept;
         finish_hook_record(record);
-        PyErr_Restore(kind, value, trace);
     }
     let_go(s);
 }
@@ -150,7 +149,7 @@ int registry_init(PyObject* self, PyObject* args, PyObject*) {
     return 0;
 }
 
-// Tells what the arguments of fire_callbacks stand for.
+// Fires the hook with a record that is made from the arguments of fire_callbacks.
 void fire_from_arguments(Hook hook, PyObject* const* args, int nargs, bool with_native) {
     GivenRecord given;
     read_arguments(hook, args, nargs, given);
@@ -181,7 +180,7 @@ PyObject* g_hook(PyObject* self, void*) {
 
 PyMethodDef methods[] = {
     {"fire_callbacks", (PyCFunction)(void (*)(void))m_fire, METH_FASTCALL,
-     "fire_callbacks($self, *args)\n--\n\nTells all listeners of this hook, as if the runtime had."},
+     "fire_callbacks($self, *args)\n--\n\nCalls all listeners of this hook, as the runtime does."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -19,10 +19,10 @@ struct HookStatistics {
 };
 HookStatistics hook_statistics(Hook hook);
 void callbacks_after_fork_in_child();
-// To native listeners alone: no Python callback hears it.
+// Fires for native listeners alone: no Python callback is called.
 void fire_native(const HookRecord& record);
 
-// hook_record.cpp: the Python form of a record, and what to do once its observers have seen it.
+// bind_hook_record.cpp: the Python form of a record, and what to do once its observers have seen it.
 PyObject* make_hook_record(const HookRecord& record);
 void finish_hook_record(PyObject* record);
 

@@ -12,9 +12,11 @@ namespace eventide::python {
 
 void bind_profiler(nb::module_& m) {
     profiler::publish_table();
-    m.def("profiler_ask", &profiler::ask, nb::arg("what"), "What running profiles want to hear, as bits.");
-    m.def("profiler_connect", &profiler::connect_loaded,
-          "Finds the shared objects that were loaded before us and use eventide/profiler.h; how many.");
+    m.def("profiler_request", &profiler::ask, nb::arg("what"),
+          "Sets what backends are to report to the running profiles, as bits.");
+    m.def(
+        "profiler_connect", &profiler::connect_loaded,
+        "Connects the shared objects that were loaded before this one and use eventide/profiler.h; returns how many.");
     m.def(
         "torch_device_types",
         [] {
@@ -31,7 +33,7 @@ void bind_profiler(nb::module_& m) {
         },
         nb::arg("name"), nb::sig("def torch_device(name: str) -> tuple[int, int]"),
         "A device as torch's files number it.");
-    m.def("profiler_refused", &profiler::refused, "Events that came from C with times that cannot be.");
+    m.def("profiler_refused", &profiler::refused, "The number of events from C that were refused for an invalid time.");
     m.def(
         "profiler_event",
         [](int64_t start_us, int64_t end_us, int64_t debug_handle, nb::handle name, nb::handle backend) {

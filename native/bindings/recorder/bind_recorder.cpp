@@ -1,4 +1,4 @@
-// Starting and stopping the recorder, and things that others put into the trace.
+// Starting and stopping the recorder, and records that other packages put into the trace.
 #include <nanobind/stl/string.h>
 
 #include <string>
@@ -15,11 +15,10 @@ namespace nb = nanobind;
 namespace eventide::python {
 namespace {
 
-// What Python calls this thread, without running any of its code.
+// The name of this thread in `threading`, read without running Python code.
 std::string python_thread_name() {
     if (!state_with_gil()) return "";
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const KeptException kept;
     PyObject* modules = PyImport_GetModuleDict();
     PyObject* threading = modules ? PyDict_GetItemString(modules, "threading") : nullptr;
     PyObject* active = threading ? PyDict_GetItemString(PyModule_GetDict(threading), "_active") : nullptr;
@@ -30,7 +29,7 @@ std::string python_thread_name() {
     std::string out = name && PyUnicode_Check(name) ? utf8(name) : "";
     if (out.empty() && on_main_thread()) out = "MainThread";
     Py_XDECREF(ident);
-    PyErr_Restore(type, value, trace);
+    PyErr_Clear();
     return out;
 }
 
@@ -111,8 +110,7 @@ void bind_recorder(nb::module_& m) {
                                      text_or_nothing(args), stack, time);
         },
         nb::arg("track").none(), nb::arg("name"), nb::arg("category").none() = nb::none(),
-        nb::arg("args").none() = nb::none(), nb::arg("stack") = 0, nb::arg("time_ns") = 0,
-        "Something that happened at one time; 0: now.");
+        nb::arg("args").none() = nb::none(), nb::arg("stack") = 0, nb::arg("time_ns") = 0, "A point in time; 0: now.");
     m.def(
         "record_counter",
         [](nb::handle track, nb::handle name, double value, int64_t time) {
@@ -129,7 +127,7 @@ void bind_recorder(nb::module_& m) {
         },
         nb::arg("kind"), nb::arg("from_track").none(), nb::arg("from_ns"), nb::arg("to_track").none(), nb::arg("to_ns"),
         nb::arg("event") = 0, nb::arg("version") = 0, nb::arg("correlation") = 0,
-        "One thing made another wait or begin: launch, wait, synchronize, flow.");
+        "A dependency of one span on another: launch, wait, synchronize, flow.");
 }
 
 }  // namespace eventide::python

@@ -39,7 +39,7 @@ struct Counts {
         return {u.ru_nvcsw + u.ru_majflt, u.ru_nivcsw};
     }
     long blocked = 0;    // it waited for something: a lock, a page from the disk
-    long preempted = 0;  // somebody else had its processor
+    long preempted = 0;  // another thread had its processor
 };
 
 // Many times of one kind of step, and the slowest by what happened during it.
@@ -52,7 +52,7 @@ struct Steps {
                                                                : running;
         worst = std::max(worst, took[i]);
     }
-    nb::dict told(double ns) {
+    nb::dict summary(double ns) {
         std::nth_element(took.begin(), took.begin() + long(took.size() / 2), took.end());
         nb::dict out;
         out["median"] = took[took.size() / 2] * ns;
@@ -65,7 +65,7 @@ struct Steps {
     uint32_t running = 0, preempted = 0, blocked = 0;
 };
 
-// Puts, and between them the same store into memory of our own: what befalls both is the machine's.
+// Puts, and between them the same store into private memory: what delays both is the machine.
 nb::tuple slowest_puts(uint64_t n) {
     constexpr uint64_t slow = 10'000;  // ticks, some microseconds: worth a look at the counts
     static Entry entries[chunk_entries];
@@ -90,7 +90,7 @@ nb::tuple slowest_puts(uint64_t n) {
     }
     const ticks::Anchor last = ticks::anchor();
     const double ns = double(last.ns - first.ns) / double(last.ticks - first.ticks);
-    return nb::make_tuple(puts.told(ns), stores.told(ns));
+    return nb::make_tuple(puts.summary(ns), stores.summary(ns));
 }
 
 }  // namespace

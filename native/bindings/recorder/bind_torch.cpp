@@ -1,4 +1,4 @@
-// torch's operators, heard while they run.
+// torch's operators, recorded while they run.
 #include "bindings/base/bind.hpp"
 #include "profiler/torch_operators.hpp"
 
@@ -16,17 +16,22 @@ void bind_torch(nb::module_& m) {
         "Operators of all threads become spans of the recording that runs, until torch_operators_stop(). The arguments "
         "are scopes of torch's record functions, bit s for scope s.");
     m.def("torch_operators_stop", &torch::leave_operators);
-    m.def("torch_operators_tell_muted", &torch::tell_muted_operators, nb::arg("on"),
-          "Somebody else tells the operators of muted threads, from True to False, any number of them at a time.");
+    m.def("torch_operators_other_source", &torch::tell_muted_operators, nb::arg("on"),
+          "Another source records the operators of muted threads from True until False. Calls nest.");
     m.def("torch_operators_mute", &torch::mute_operators, nb::arg("on"),
-          "This thread is muted from True to False, which may never come, any number of times.");
-    m.def("torch_operators_muted", &torch::operators_muted, "Whether somebody else tells those of this thread.");
-    m.def("torch_operators_heard", &torch::operators_heard, "How many became spans, in the life of the process.");
-    m.def("torch_operators_look", &torch::look_at_operator, nb::arg("which"),
-          "The next operator is kept and not recorded, the first (0) or the second (1) of two; 2: the next gradient.");
-    m.def("torch_operators_looked", &torch::operator_looked_at, "Whether it came; it is no longer waited for.");
-    m.def("torch_operators_learn", &torch::learn_sequence_numbers, nb::arg("first"), nb::arg("second"),
-          nb::arg("gradient"), "Their sequence numbers; True: gradients are tied to their operators from now on.");
+          "This thread is muted from True until False, which is optional. Calls nest.");
+    m.def("torch_operators_muted", &torch::operators_muted,
+          "Whether another source records the operators of this thread.");
+    m.def("torch_operators_recorded", &torch::operators_heard,
+          "The number of operators that became spans in this process.");
+    m.def("torch_operators_probe", &torch::look_at_operator, nb::arg("which"),
+          "Keeps the next operator instead of recording it, as the first (0) or the second (1) of two; 2: the next "
+          "gradient.");
+    m.def("torch_operators_probed", &torch::operator_looked_at, "Ends the probe. True if an operator was kept.");
+    m.def("torch_operators_calibrate", &torch::learn_sequence_numbers, nb::arg("first"), nb::arg("second"),
+          nb::arg("gradient"),
+          "Sets the sequence numbers of the probed operators; True: gradients are linked to their operators from now "
+          "on.");
 }
 
 }  // namespace eventide::python

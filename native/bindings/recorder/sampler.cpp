@@ -1,8 +1,8 @@
-// Looks at the Python stack of every thread now and then, and records each as an instant of category "sample"; one
-// whose thread took less than a tenth of the time since the last look has the argument "waiting".
+// Samples the Python stack of every thread each period, and records each as an instant of category "sample"; one whose
+// thread used less than a tenth of the time since the last sample has the argument "waiting".
 //
-// A thread of the core takes the GIL every period: Python's threads stop for the few microseconds of the look. It has
-// no frames and no entry in `threading`, so the program sees nothing of it.
+// A thread of the core takes the GIL every period: Python's threads stop for the few microseconds of a sample.
+// It has no frames and no entry in `threading`, so it is invisible to the program.
 //
 //   period   atomic; 0: no sampler. Changed by start and stop under the GIL; each sampler ends when it is not its own.
 #include "bindings/recorder/sampler.hpp"
@@ -25,7 +25,7 @@
 namespace eventide::python {
 namespace {
 
-std::atomic<uint64_t> running{0};  // the number of the sampler that may go on; 0: none
+std::atomic<uint64_t> running{0};  // the number of the sampler that may continue; 0: none
 std::atomic<int64_t> period_ns{0};
 std::atomic<uint64_t> numbers{0};
 
@@ -36,7 +36,7 @@ int64_t cpu_of(uint64_t tid) noexcept {
     return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-// By thread, the CPU time at the last look.
+// By thread, the CPU time at the last sample.
 using Spent = std::unordered_map<uint64_t, int64_t>;
 
 void sample(PyThreadState* thread, Spent& spent) {

@@ -5,9 +5,9 @@
 
 namespace eventide::python {
 
-// Throws Error (device) if there is no thread to be had.
+// Throws Error (device) if no thread can be started.
 void start_sampler(int64_t period_ns);
-// Returns at once; a look that is under way is finished.
+// Returns at once; a sample that is under way is finished.
 void stop_sampler() noexcept;
 
 }  // namespace eventide::python

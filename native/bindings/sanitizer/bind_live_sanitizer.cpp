@@ -24,23 +24,23 @@ namespace {
 
 using namespace sanitizer;
 
-// Work is over when it is over: nobody here asks when. All other hooks are heard.
-constexpr bool heard_by_sanitizer(Hook hook) {
+// The engine does not use the time at which work completes. It listens to all other hooks.
+constexpr bool listens_to(Hook hook) {
     return hook != Hook::work_completion;
 }
 
-// The listener sees all that are on. A session is one `with et.sanitize()`.
+// The listener feeds all running sessions. A session is one `with et.sanitize()`.
 struct Session {
     Session(Options options, bool stacks) : engine(options), feed(engine), stacks(stacks) {}
     Engine engine;
     Feed feed;
     const bool stacks;
     std::map<uint64_t, std::string> streams;  // their names
-    size_t told = 0;                          // findings that on_finding has heard of
+    size_t reported = 0;                      // findings that on_finding was called for
     PyObject* on_finding = nullptr;           // owned; called with the number of findings when there are new ones
 };
 
-// The lock guards the sessions and their engines. Nobody takes the GIL or runs Python while holding it.
+// The lock guards the sessions and their engines. No thread takes the GIL or runs Python while holding it.
 std::mutex lock;
 std::vector<std::shared_ptr<Session>> sessions;
 
@@ -99,17 +99,18 @@ class Live final : public hub::Listener {
                 if (record.hook == Hook::stream_creation) s->streams[record.stream] = record.name;
                 s->feed.heard(record, me.get(), s->stacks ? stack : 0);
                 const size_t found = s->engine.findings().size();
-                if (s->on_finding && found > s->told && may_raise(record.hook)) news.emplace_back(s, s->told = found);
+                if (s->on_finding && found > s->reported && may_raise(record.hook))
+                    news.emplace_back(s, s->reported = found);
             }
         }
-        if (!news.empty() && state_with_gil() && !PyErr_Occurred()) tell(news);
+        if (!news.empty() && state_with_gil() && !PyErr_Occurred()) report(news);
     }
 
     std::atomic<bool> with_stacks{false};
 
   private:
     // What the callback raises is raised by the call that the hook belongs to.
-    static void tell(const std::vector<std::pair<std::shared_ptr<Session>, size_t>>& news) {
+    static void report(const std::vector<std::pair<std::shared_ptr<Session>, size_t>>& news) {
         for (auto& [session, found] : news) {
             PyObject* number = session->on_finding ? PyLong_FromSize_t(found) : nullptr;
             PyObject* r = number ? PyObject_CallOneArg(session->on_finding, number) : nullptr;
@@ -127,7 +128,7 @@ void listen() {
     for (auto& s : sessions) any_stacks |= s->stacks;
     live.with_stacks.store(any_stacks, std::memory_order_relaxed);
     for (int h = 0; h < hook_count; ++h) {
-        if (!heard_by_sanitizer(Hook(h))) continue;
+        if (!listens_to(Hook(h))) continue;
         if (sessions.empty())
             hub::remove(Hook(h), live);
         else
@@ -139,7 +140,8 @@ struct PyLive {
     std::shared_ptr<Session> session;
 
     void start() {
-        const std::vector<Ref<Stream>> streams = Stream::all();  // they go after the lock: their end tells a hook
+        const std::vector<Ref<Stream>> streams =
+            Stream::all();  // released after the lock: the end of a stream fires a hook
         std::lock_guard guard(lock);
         for (const Ref<Stream>& s : streams) {
             if (!s->closed()) session->feed.heard(s->creation(), me.get(), 0);
@@ -158,7 +160,7 @@ struct PyLive {
 }  // namespace
 
 void live_sanitizer_after_fork_in_child() {
-    new (&lock) std::mutex;  // the child has one thread; whoever held it is not here
+    new (&lock) std::mutex;  // the child has one thread: no thread of it holds the lock
     sessions.clear();
     ended.clear();
     me.number = 0;
@@ -166,7 +168,7 @@ void live_sanitizer_after_fork_in_child() {
 }
 
 void bind_live_sanitizer(nb::module_& m) {
-    nb::class_<PyLive>(m, "LiveSanitizer", "The native half of eventide.sanitize: an engine that hears the hooks.")
+    nb::class_<PyLive>(m, "LiveSanitizer", "The native half of eventide.sanitize: an engine that is fed by the hooks.")
         .def(
             "__init__",
             [](PyLive* self, bool predict, bool stacks) {
@@ -174,7 +176,7 @@ void bind_live_sanitizer(nb::module_& m) {
             },
             nb::arg("predict"), nb::arg("stacks"))
         .def("start", &PyLive::start)
-        .def("stop", &PyLive::stop, "Hears nothing more. Twice is fine.")
+        .def("stop", &PyLive::stop, "Stops listening to the hooks. Idempotent.")
         .def(
             "on_finding",
             [](PyLive& self, nb::object callback) {

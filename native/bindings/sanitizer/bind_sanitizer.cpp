@@ -100,9 +100,6 @@ using Counts = std::map<std::pair<bool, uint64_t>, uint64_t>;  // how many of ea
 void bind_order(nb::class_<Engine>& c) {
     c.def("create_stream", &Engine::create_stream, "stream"_a, "device"_a = 0, "behind"_a = no_stream)
         .def(
-            "delete_stream", [](Engine& e, uint64_t stream, AT_PARAMETERS) { e.delete_stream(AT, stream); }, "stream"_a,
-            AT_ARGUMENTS)
-        .def(
             "create_event", [](Engine& e, uint64_t event, AT_PARAMETERS) { e.create_event(AT, event); }, "event"_a,
             AT_ARGUMENTS)
         .def("delete_event", &Engine::delete_event, "event"_a)
@@ -153,46 +150,27 @@ void bind_order(nb::class_<Engine>& c) {
                 for (const Engine::Known& k : e.over_at(work)) out[{k.thread, k.id}] = k.count;
                 return out;
             },
-            "work"_a, "How many are over of each (is a thread, id).");
+            "work"_a, "The number of completed operations of each (is a thread, id).");
 }
 
 void bind_host(nb::class_<Engine>& c) {
     c.def(
          "synchronize_event",
-         [](Engine& e, uint64_t event, uint64_t version, bool asked, AT_PARAMETERS) {
-             e.synchronize_event(AT, event, version, asked);
-         },
-         "event"_a, "version"_a = newest, "asked"_a = true, AT_ARGUMENTS)
+         [](Engine& e, uint64_t event, uint64_t version, AT_PARAMETERS) { e.synchronize_event(AT, event, version); },
+         "event"_a, "version"_a = newest, AT_ARGUMENTS)
         .def(
-            "synchronize_stream",
-            [](Engine& e, uint64_t stream, bool asked, AT_PARAMETERS) { e.synchronize_stream(AT, stream, asked); },
-            "stream"_a, "asked"_a = true, AT_ARGUMENTS)
+            "synchronize_stream", [](Engine& e, uint64_t stream, AT_PARAMETERS) { e.synchronize_stream(AT, stream); },
+            "stream"_a, AT_ARGUMENTS)
         .def(
-            "synchronize_device",
-            [](Engine& e, uint64_t device, bool asked, AT_PARAMETERS) { e.synchronize_device(AT, device, asked); },
-            "device"_a = 0, "asked"_a = true, AT_ARGUMENTS)
-        .def(
-            "synchronize_work",
-            [](Engine& e, uint64_t stream, uint64_t target, bool asked, AT_PARAMETERS) {
-                e.synchronize_work(AT, stream, target, asked);
-            },
-            "stream"_a, "target"_a, "asked"_a = false, AT_ARGUMENTS)
-        .def(
-            "synchronize_marked",
-            [](Engine& e, uint64_t token, bool asked, AT_PARAMETERS) { e.synchronize_marked(AT, token, asked); },
-            "token"_a, "asked"_a = true, AT_ARGUMENTS)
-        .def("mark_event", &Engine::mark_event, "token"_a, "event"_a, "version"_a = newest)
-        .def("mark_stream", &Engine::mark_stream, "token"_a, "stream"_a, "thread"_a = no_thread)
-        .def("mark_device", &Engine::mark_device, "token"_a, "device"_a = 0, "thread"_a = no_thread)
+            "synchronize_device", [](Engine& e, uint64_t device, AT_PARAMETERS) { e.synchronize_device(AT, device); },
+            "device"_a = 0, AT_ARGUMENTS)
         .def("mark_thread", &Engine::mark_thread, "token"_a, "thread"_a)
         .def(
             "host_signal", [](Engine& e, uint64_t token, AT_PARAMETERS) { e.host_signal(AT, token); }, "token"_a,
             AT_ARGUMENTS)
         .def(
             "host_wait", [](Engine& e, uint64_t token, AT_PARAMETERS) { e.host_wait(AT, token); }, "token"_a,
-            AT_ARGUMENTS)
-        .def("forget_token", &Engine::forget_token, "token"_a)
-        .def("end_thread", &Engine::end_thread, "thread"_a);
+            AT_ARGUMENTS);
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ void split(StoredFeed& f, nb::handle accesses) {
 }  // namespace
 
 void bind_sanitizer_feed(nb::module_& m) {
-    nb::class_<StoredFeed>(m, "SanitizerFeed", "Tells a Sanitizer what the rows of a trace's operations say.")
+    nb::class_<StoredFeed>(m, "SanitizerFeed", "Feeds a Sanitizer with the rows of a trace's operations.")
         .def(nb::init<sanitizer::Engine&>(), "sanitizer"_a, nb::keep_alive<1, 2>())
         .def(
-            "heard",
+            "on_hook",
             [](StoredFeed& f, const std::string& hook, bool end, uint64_t thread, int device, uint64_t stream,
                uint64_t event, int64_t version, uint64_t work, uint64_t handle, uint64_t bytes, const std::string& name,
                const std::string& group, nb::handle accesses, uint32_t stack) {
@@ -71,7 +71,8 @@ void bind_sanitizer_feed(nb::module_& m) {
                 return true;
             },
             "hook"_a, "end"_a, "thread"_a, "device"_a, "stream"_a, "event"_a, "version"_a, "work"_a, "handle"_a,
-            "bytes"_a, "name"_a, "group"_a, "accesses"_a.none(), "stack"_a, "False: there is no such hook.");
+            "bytes"_a, "name"_a, "group"_a, "accesses"_a.none(), "stack"_a,
+            "Feeds one row. False: there is no such hook.");
 }
 
 }  // namespace eventide::python

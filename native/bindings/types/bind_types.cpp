@@ -19,8 +19,8 @@ void add(nb::module_& m, const char* name, PyTypeObject* type) {
     m.attr(name) = nb::borrow((PyObject*)type);
 }
 
-// CPython's specialised call of a C method asks that self is exactly of the type that the method belongs to (12 ns a
-// call).
+// CPython's specialised call of a C method requires that self is exactly of the type that the method belongs to (12 ns
+// a call).
 void adopt_methods(PyTypeObject* cls) {
     PyTypeObject* native = cls->tp_base;
     while (native && !native->tp_methods) native = native->tp_base;
@@ -55,7 +55,8 @@ void bind_types(nb::module_& m) {
 
     m.def(
         "adopt_methods", [](nb::type_object cls) { adopt_methods((PyTypeObject*)cls.ptr()); }, nb::arg("cls"),
-        "Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls wants that.");
+        "Gives a subclass of a native type its methods as its own: the interpreter's fast path for calls requires "
+        "that.");
     m.def(
         "set_classes",
         [](nb::object load_future, nb::object event, nb::object work) {

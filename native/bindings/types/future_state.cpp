@@ -1,20 +1,20 @@
-// What concurrent.futures expects of a Future (a state by name, a Condition, waiters), made when somebody asks for it.
+// What concurrent.futures expects of a Future (a state by name, a Condition, waiters), made on first use.
 #include "bindings/types/future_state.hpp"
 
 #include "runtime/poller.hpp"
 
 namespace eventide::python {
 
-void keep_asking(Future* f) {
+void poll_until_complete(Future* f) {
     if (f->marker && !is_over(f)) poller::watch(Ref<Marker>(f->marker));
 }
 
-// For _deliver: whether anybody looks through concurrent.futures.
+// For _deliver: whether concurrent.futures has used this Future.
 PyObject* future_watched(PyObject* self, void*) {
     return PyBool_FromLong(((Future*)self)->condition != nullptr);
 }
 
-// For _deliver: lets concurrent.futures see the state, and hands over the callbacks.
+// For _deliver: publishes the state to concurrent.futures, and returns the callbacks.
 PyObject* future_settle(PyObject* self, PyObject*) {
     auto* f = (Future*)self;
     f->settled = state_of(f);
@@ -41,7 +41,7 @@ PyObject* future_condition(PyObject* self, void*) {
         } else {
             f->condition = made;
             f->settled = f->word.fetch_or(has_condition, std::memory_order_acq_rel) & state_bits;
-            keep_asking(f);
+            poll_until_complete(f);
         }
     }
     return Py_NewRef(f->condition);

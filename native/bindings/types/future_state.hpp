@@ -6,7 +6,7 @@
 namespace eventide::python {
 
 enum : uint32_t { pending = 0, running = 1, cancelled = 2, finished = 3, state_bits = 3 };
-inline constexpr uint32_t has_condition = 4;  // concurrent.futures looks at it: changes are told under the condition
+inline constexpr uint32_t has_condition = 4;  // concurrent.futures uses it: changes are notified under the condition
 inline constexpr uint32_t has_callbacks = 8;
 inline constexpr uint32_t has_sleepers = 16;
 
@@ -17,8 +17,8 @@ inline bool is_over(const Future* f) {
     return state_of(f) >= cancelled;
 }
 
-// Somebody wants to be told: a polled device is asked from now on until the work is over.
-void keep_asking(Future* f);
+// For a Future with waiters or callbacks: a polled device is polled from now on until the work is complete.
+void poll_until_complete(Future* f);
 
 // Attributes and methods of the type, in future_state.cpp.
 PyObject* future_state_name(PyObject* self, void*);

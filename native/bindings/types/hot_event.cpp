@@ -1,7 +1,7 @@
 #include "bindings/types/hot_event.hpp"
 
 #include "base/context.hpp"
-#include "bindings/hooks/learnt.hpp"
+#include "bindings/hooks/synchronization.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_stream.hpp"
 #include "bindings/types/hot_ticket.hpp"
@@ -46,17 +46,15 @@ int event_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     return 0;
 }
 
-// Tells event_deletion and, for a pooled one, gives it back. Keeps a pending exception.
+// Fires event_deletion and returns a pooled event to its pool. Keeps a pending exception.
 void retire(PyEvent* e) {
     if (!e->core || !e->core->is_current()) return;
-    PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);
+    const KeptException kept;
     if (e->pool)
         e->pool->give_back(*e->core, e->lease);
     else
         e->core->retire(e->lease);
     if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
-    PyErr_Restore(kind, value, trace);
 }
 
 void event_dealloc(PyObject* self) {
@@ -107,51 +105,35 @@ PyObject* m_query(PyObject* self, PyObject*) {
         core->check_usable();
         const Event::Version v = core->current();
         const bool over = !v.marker || !v.marker->pending();
-        if (over && v.marker && !learnt(&v.marker->stream(), core->id, v.number, 0)) return nullptr;
+        if (over && v.marker && !host_observed_completion(&v.marker->stream(), core->id, v.number, 0)) return nullptr;
         return PyBool_FromLong(over);
     });
 }
 
-HookRecord synchronization_of(Event& e, const Event::Version& v) {
+Synchronization synchronization_of(Event& e, const Event::Version& v) {
     HookRecord r{.hook = Hook::event_synchronization, .device = e.device(), .event = e.id, .version = v.number};
     if (v.marker) r.stream = v.marker->stream().id;
-    if (hub::listening(r.hook)) r.handle = hub::next_token();
-    return r;
-}
-
-void tell_synchronization(HookRecord& r) {
-    PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);
-    hub::fire(r);
-    if (kind) PyErr_Restore(kind, value, trace);
+    return Synchronization(r);
 }
 
 PyObject* synchronize(Event& e, int64_t deadline) {
     e.check_usable();
     refuse_in_callback("Event.synchronize()");
     const Event::Version v = e.current();
-    const int64_t start = now_ns();
-    HookRecord r = synchronization_of(e, v);
-    r.time_ns = start;
-    if (r.handle) tell_synchronization(r);
-    if (PyErr_Occurred()) return nullptr;
+    Synchronization hook = synchronization_of(e, v);
+    if (!hook.begin()) return nullptr;
     Waited waited = Waited::done;
     if (Marker* marker = v.marker.get(); marker && marker->pending()) {
         Blocking blocking("Event.synchronize()", marker->stream(), marker->position());
         waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
     }
     drop_what_is_due();  // as in synchronize_stream
-    if (r.handle) {
-        set_end(r, waited, v.marker && waited == Waited::done && v.marker->failure());
-        r.time_ns = now_ns();
-        r.waited_ns = r.time_ns - start;
-        tell_synchronization(r);
-    }
+    if (!hook.end(waited, v.marker && waited == Waited::done && v.marker->failure())) return nullptr;
     if (waited == Waited::timeout)
         return raise_timeout("Event.synchronize()",
                              e.describe() + " of " + v.marker->stream().describe() + " is still pending",
-                             deadline - start);
-    if (waited == Waited::interrupted || PyErr_Occurred()) return nullptr;
+                             deadline - hook.start_ns);
+    if (waited == Waited::interrupted) return nullptr;
     if (v.marker && v.marker->failure()) {
         return raise_stream_error(*v.marker->failure(),
                                   e.describe() + " of " + v.marker->stream().describe() + " failed");
@@ -187,7 +169,8 @@ class NotifyTask final : public Task {
     }
     void run() override {
         const Event* event = event_core(event_);
-        if (event && !learnt(&version_.marker->stream(), event->id, version_.number, 0)) send_to_main_thread();
+        if (event && !host_observed_completion(&version_.marker->stream(), event->id, version_.number, 0))
+            send_to_main_thread();
         PyObject* r = PyObject_CallOneArg(callback_, event_);
         if (!r && !report_callback_error("notify", callback_)) send_to_main_thread();
         Py_XDECREF(r);
@@ -214,7 +197,7 @@ PyObject* m_notify(PyObject* self, PyObject* callback) {
             queued = v.marker->when_ended(task);
             if (!queued) delete task;
         }
-        if (!queued) learnt(&v.marker->stream(), core->id, v.number, 0);
+        if (!queued) host_observed_completion(&v.marker->stream(), core->id, v.number, 0);
         return nullptr;
     });
     if (PyErr_Occurred()) return nullptr;
@@ -233,10 +216,8 @@ PyObject* m_ticket(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
         core->check_usable();
         const Event::Version v = core->current();
-        HookRecord r = synchronization_of(*core, v);
-        if (r.handle) tell_synchronization(r);
-        if (PyErr_Occurred()) return nullptr;
-        return make_ticket(v.marker, {}, nullptr, r);
+        Synchronization hook = synchronization_of(*core, v);
+        return hook.begin() ? make_ticket(v.marker, {}, nullptr, hook) : nullptr;
     });
 }
 
@@ -282,12 +263,13 @@ PyMethodDef methods[] = {
     {"wait", FASTKW(m_wait),
      "wait($self, stream=None)\n--\n\nMakes later work of stream wait for what is recorded now. Does not block."},
     {"query", m_query, METH_NOARGS,
-     "query($self)\n--\n\nTrue if what was recorded last is over, or nothing was. Never blocks."},
+     "query($self)\n--\n\nTrue if the work before the last record is complete, or nothing was recorded. Never blocks."},
     {"synchronize", FASTKW(m_synchronize),
-     "synchronize($self, timeout=None)\n--\n\nBlocks until what was recorded last is over."},
+     "synchronize($self, timeout=None)\n--\n\nBlocks until the work before the last record is complete."},
     {"elapsed_time", m_elapsed_time, METH_O, "elapsed_time($self, end, /)\n--\n\nMilliseconds from this event to end."},
     {"notify", m_notify, METH_O,
-     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now is over; at once if it is."},
+     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now completes; at once if it is "
+     "complete."},
     {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,7 +5,7 @@
 #include "base/context.hpp"
 #include "base/futex.hpp"
 #include "base/wake.hpp"
-#include "bindings/hooks/learnt.hpp"
+#include "bindings/hooks/synchronization.hpp"
 #include "bindings/types/future_state.hpp"
 #include "runtime/graph.hpp"
 #include "runtime/notifier.hpp"
@@ -17,15 +17,15 @@ namespace {
 PyTypeObject* future_class = nullptr;
 PyObject* future_loader = nullptr;
 
-// A polled device finds out that work is over when it is asked.
-void ask_device(Future* f) {
-    // Held here: the device may let go of the GIL, and the Future then drops its own.
+// A polled device detects the end of work only when it is polled.
+void poll_device(Future* f) {
+    // Held here: the device may release the GIL, and the Future may drop its own reference then.
     if (Ref<Marker> marker(f->marker); marker && !is_over(f)) (void)marker->pending();
 }
 
-// Tells that this thread knows of the end. False if a listener raised.
-bool future_learnt(Future* f) {
-    return state_of(f) != finished || learnt(f->stream, 0, 0, f->work_id);
+// Fires host_wait for a finished Future. False if a listener raised.
+bool observe_completion(Future* f) {
+    return state_of(f) != finished || host_observed_completion(f->stream, 0, 0, f->work_id);
 }
 
 class DeliverTask final : public Task {
@@ -33,7 +33,7 @@ class DeliverTask final : public Task {
     explicit DeliverTask(Future* f) : future_(f) {}
     ~DeliverTask() override { Py_DECREF(future_); }
     void run() override {
-        if (!future_learnt(future_)) send_to_main_thread();
+        if (!observe_completion(future_)) send_to_main_thread();
         PyObject* name = PyUnicode_InternFromString("_deliver");
         PyObject* r = PyObject_CallMethodNoArgs((PyObject*)future_, name);
         Py_DECREF(name);
@@ -46,7 +46,7 @@ class DeliverTask final : public Task {
     Future* const future_;
 };
 
-// Moves to a final state. True if there are waiters or callbacks to tell.
+// Moves to a final state. True if there are waiters or callbacks to notify.
 bool end(Future* f, uint32_t state) {
     uint32_t w = f->word.load(std::memory_order_relaxed);
     while (!f->word.compare_exchange_weak(w, (w & ~state_bits) | state, std::memory_order_acq_rel)) {
@@ -125,11 +125,7 @@ PyObject* exception_of(Future* f) {
         made = make_stream_error(*f->failure, "work on " + f->stream->describe() + " was skipped");
     } else {
         raise_failure(*f->failure);
-        PyObject *type, *trace;
-        PyErr_Fetch(&type, &made, &trace);
-        PyErr_NormalizeException(&type, &made, &trace);
-        Py_XDECREF(type);
-        Py_XDECREF(trace);
+        made = take_exception();
     }
     PyObject* reference = made ? PyWeakref_NewRef(made, nullptr) : nullptr;
     if (!reference) {
@@ -156,7 +152,7 @@ PyObject* m_result(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
         return nullptr;
     if (!block(f, "Future.result()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
-    if (!future_learnt(f)) return nullptr;
+    if (!observe_completion(f)) return nullptr;
     if (!f->failure && !f->exception) return Py_NewRef(f->result ? f->result : Py_None);  // native work has no value
     if (PyObject* e = exception_of(f)) {
         PyErr_SetObject((PyObject*)Py_TYPE(e), e);
@@ -171,7 +167,7 @@ PyObject* m_exception(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     if (!parse_arguments("Future.exception", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
     if (!block(f, "Future.exception()", timeout)) return nullptr;
     if (state_of(f) == cancelled) return raise_cancelled();
-    return future_learnt(f) ? g_exception(self, nullptr) : nullptr;
+    return observe_completion(f) ? g_exception(self, nullptr) : nullptr;
 }
 
 PyObject* m_cancel(PyObject* self, PyObject*) {
@@ -195,14 +191,14 @@ PyObject* m_running(PyObject* self, PyObject*) {
 PyObject* m_done(PyObject* self, PyObject*) {
     auto* f = (Future*)self;
     return guarded([f]() -> PyObject* {
-        ask_device(f);
-        if (!future_learnt(f)) return nullptr;
+        poll_device(f);
+        if (!observe_completion(f)) return nullptr;
         return PyBool_FromLong(is_over(f));
     });
 }
 
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
-    if (!future_learnt((Future*)self)) return nullptr;
+    if (!observe_completion((Future*)self)) return nullptr;
     ++thread_context.callback_depth;
     PyObject* r = PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;
@@ -214,7 +210,7 @@ PyObject* call_at_once(PyObject* self, PyObject* callback) {
 PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     auto* f = (Future*)self;
     guarded([f]() -> PyObject* {
-        ask_device(f);
+        poll_device(f);
         return nullptr;
     });
     if (PyErr_Occurred()) return nullptr;
@@ -224,9 +220,9 @@ PyObject* m_add_done_callback(PyObject* self, PyObject* callback) {
     if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
     if (PyList_Append(f->callbacks, callback) < 0) return nullptr;
     const uint32_t before = f->word.fetch_or(has_callbacks, std::memory_order_acq_rel);
-    keep_asking(f);
+    poll_until_complete(f);
     if ((before & state_bits) < cancelled || (before & (has_condition | has_callbacks))) Py_RETURN_NONE;
-    // It ended without the GIL just now and nobody was there to be told.
+    // It ended just now, without the GIL, before it had a callback: none was delivered.
     if (PyList_SetSlice(f->callbacks, 0, PyList_GET_SIZE(f->callbacks), nullptr) < 0) return nullptr;
     return call_at_once(self, callback);
 }
@@ -300,10 +296,10 @@ PyMethodDef methods[] = {
      "cancel($self)\n--\n\nSkips the work if it has not started. True if it will not run."},
     {"cancelled", m_cancelled, METH_NOARGS, "cancelled($self)\n--\n\nTrue if the work was cancelled."},
     {"running", m_running, METH_NOARGS, "running($self)\n--\n\nTrue while the work runs."},
-    {"done", m_done, METH_NOARGS, "done($self)\n--\n\nTrue once the work is over or was cancelled."},
+    {"done", m_done, METH_NOARGS, "done($self)\n--\n\nTrue once the work is complete or was cancelled."},
     {"add_done_callback", m_add_done_callback, METH_O,
-     "add_done_callback($self, fn)\n--\n\nCalls fn(future) once it is over: on the notifier thread, or at once if it "
-     "is."},
+     "add_done_callback($self, fn)\n--\n\nCalls fn(future) when the work completes: on the notifier thread, or at "
+     "once if it is complete."},
     {"set_result", (PyCFunction)(void (*)(void))m_set, METH_VARARGS, "set_result($self, result)\n--\n\nRefused."},
     {"set_exception", (PyCFunction)(void (*)(void))m_set, METH_VARARGS,
      "set_exception($self, exception)\n--\n\nRefused."},
@@ -391,7 +387,7 @@ bool future_publish(Future* f) {
     // It has the error of failed work, whose frames may have this Future: a cycle that the collector does not see.
     // On cpu it has none, and other threads may read that: no store without need.
     if (f->marker) std::exchange(f->marker, nullptr)->release();
-    if (state_of(f) == cancelled) return false;  // told when it was cancelled
+    if (state_of(f) == cancelled) return false;  // delivered when it was cancelled
     if (!end(f, finished)) return false;
     notifier::post(new DeliverTask(f));
     return true;

@@ -1,5 +1,5 @@
 // et.Future's native half: a result that a worker sets with one atomic store. The Condition, the waiters and the
-// callbacks that concurrent.futures expects are made only when somebody asks for them.
+// callbacks that concurrent.futures expects are made on first use.
 #pragma once
 
 #include "bindings/base/python.hpp"
@@ -12,7 +12,7 @@ struct Future {
     std::atomic<uint32_t> word;  // state and flags, see hot_future.cpp
     uint32_t settled;            // the state that concurrent.futures sees once `condition` exists; the GIL guards it
     PyObject* result;            // written before the state is published, then constant; the GIL guards the rest
-    PyObject* exception;         // what the work raised, once the program asked; until then `failure` has it
+    PyObject* exception;         // what the work raised, once the program has fetched it; until then it is in `failure`
     PyObject* made;              // weak reference to the exception that was made of `failure` on demand
     PyObject* condition;
     PyObject* waiters;
@@ -21,8 +21,8 @@ struct Future {
     uint64_t position;
     uint64_t work_id;
     const Failure* failure;  // owned reference
-    // Of polled devices, until it is published: owned reference to the marker behind the work; asking drives them. The
-    // GIL guards it.
+    // Of polled devices, until it is published: owned reference to the marker behind the work; polling it drives
+    // them. The GIL guards it.
     Marker* marker;
     bool skipped;
 };
@@ -34,7 +34,7 @@ void future_watch(Future* f, Ref<Marker> marker);  // of polled devices
 // The worker's side. begin: false if cancelled.
 bool future_begin(Future* f);
 void future_set_result(Future* f, PyObject* result);  // steals the reference
-// The exception itself is made when somebody asks: a skipped work's is a StreamError caused by the failure.
+// The exception is made when it is fetched: that of skipped work is a StreamError caused by the failure.
 void future_set_failure(Future* f, const Failure& failure, bool skipped);
 // Publishes what was set; of polled devices with the GIL. If callbacks or waiters exist it takes over one reference to
 // f and returns true.

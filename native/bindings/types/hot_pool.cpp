@@ -40,7 +40,7 @@ void pool_dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
-// _acquire(timing: bool, stream or None) -> Event that comes back when dropped
+// _acquire(timing: bool, stream or None) -> Event that is returned to the pool when dropped
 PyObject* m_acquire(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     EventPool* core = pool_core(self);
     if (!core) return nullptr;
@@ -102,7 +102,7 @@ PyMethodDef methods[] = {
     {"_acquire_id", m_acquire_id, METH_O, "_acquire_id($self, enable_timing, /)\n--\n\n"},
     {"_find", m_find, METH_O, "_find($self, event_id, /)\n--\n\n"},
     {"_release", m_release, METH_O, "_release($self, event, /)\n--\n\n"},
-    {"empty_cache", m_empty_cache, METH_NOARGS, "empty_cache($self)\n--\n\nDestroys the events that nobody uses."},
+    {"empty_cache", m_empty_cache, METH_NOARGS, "empty_cache($self)\n--\n\nDestroys the events that are not in use."},
     {"_stats", m_stats, METH_NOARGS, "_stats($self)\n--\n\n"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/stacks.hpp"
+#include "bindings/base/exception.hpp"
 #include "bindings/types/span_arguments.hpp"
 #include "recorder/recorder.hpp"
 
@@ -19,7 +20,7 @@ struct Open {
     uint32_t number;
     uint32_t track;
     uint32_t generation;
-    PyObject* annotation;  // entered in somebody else's profiler too; owned, mostly nothing
+    PyObject* annotation;  // of the other profiler that was entered too; owned, mostly null
 };
 
 constexpr int inline_values = 3;
@@ -41,7 +42,7 @@ struct Span {
 
 PyTypeObject span_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyObject* decorator = nullptr;
-PyObject* annotator = nullptr;  // what spans are told to while another profiler runs
+PyObject* annotator = nullptr;  // makes the annotations of another profiler while that runs
 
 Span* free_list[64];
 int free_count = 0;
@@ -82,7 +83,7 @@ Open pop(Span* s) {
     return found;
 }
 
-// With arguments: they are looked at before the thing is put, because that may run anything.
+// With arguments: they are encoded before the record is put, because that may run Python code.
 Open begin_with(Span* s, uint32_t generation, uint32_t stack) {
     uint8_t bytes[recorder::largest_payload];
     ByteWriter out(bytes, sizeof bytes);
@@ -109,7 +110,7 @@ Open begin(Span* s, uint32_t generation) {
     return {number, put.lane().track, generation, nullptr};
 }
 
-// annotator(name) is a context manager. Its errors are nobody's: the span goes on.
+// annotator(name) is a context manager. Its errors are dropped: the span is recorded without it.
 PyObject* annotate(PyObject* name) {
     PyObject* made = PyObject_CallOneArg(annotator, name);
     PyObject* entered = made ? PyObject_CallMethod(made, "__enter__", nullptr) : nullptr;
@@ -122,13 +123,11 @@ PyObject* annotate(PyObject* name) {
 }
 
 void end_annotation(PyObject* annotation) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const KeptException kept;
     PyObject* left = PyObject_CallMethod(annotation, "__exit__", "OOO", Py_None, Py_None, Py_None);
     if (!left) PyErr_Clear();
     Py_XDECREF(left);
     Py_DECREF(annotation);
-    PyErr_Restore(type, value, trace);
 }
 
 // Leaving a generator early is no error.
@@ -236,8 +235,8 @@ void span_dealloc(PyObject* self) {
         PyObject_Free(self);
 }
 
-// The same name and arguments, entered by nobody: for each call of a generator or a coroutine.
-PyObject* span_again(PyObject* self, PyObject*) {
+// The same name and arguments, not entered: for each call of a generator or a coroutine.
+PyObject* span_copy(PyObject* self, PyObject*) {
     auto* s = (Span*)self;
     Span* copy = make(s->name);
     if (!copy) return nullptr;
@@ -270,11 +269,11 @@ PyObject* span_name(PyObject* self, void*) {
 PyMethodDef span_methods[] = {
     {"__enter__", span_enter, METH_NOARGS, "__enter__($self, /)\n--\n\n"},
     {"__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "__exit__($self, /, *exception)\n--\n\n"},
-    {"_again", span_again, METH_NOARGS, "_again($self, /)\n--\n\nA new span of the same name and arguments."},
+    {"_copy", span_copy, METH_NOARGS, "_copy($self, /)\n--\n\nA new span of the same name and arguments."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyGetSetDef span_getset[] = {{"name", span_name, nullptr, "What it is called.", nullptr},
+PyGetSetDef span_getset[] = {{"name", span_name, nullptr, "The name that was given.", nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- instants and counters -----------------------------------------------------------------------------------------
@@ -318,10 +317,10 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 PyMethodDef span_functions[] = {
     {"instant", (PyCFunction)(void (*)(void))instant, METH_FASTCALL | METH_KEYWORDS,
-     "instant($module, name, /, **args)\n--\n\nSomething happened now, on this thread. Costs nothing to speak of while "
-     "nothing is recorded."},
+     "instant($module, name, /, **args)\n--\n\nRecords a point in time on this thread. Without a recording it costs a "
+     "few nanoseconds."},
     {"counter", (PyCFunction)(void (*)(void))counter, METH_FASTCALL,
-     "counter($module, name, value, /)\n--\n\nThe counter of that name has that value from now on."},
+     "counter($module, name, value, /)\n--\n\nRecords the value of a counter, valid from now on."},
     {nullptr, nullptr, 0, nullptr},
 };
 

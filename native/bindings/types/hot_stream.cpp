@@ -1,7 +1,7 @@
 #include "bindings/types/hot_stream.hpp"
 
 #include "bindings/base/utf8.hpp"
-#include "bindings/hooks/learnt.hpp"
+#include "bindings/hooks/synchronization.hpp"
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_event.hpp"
 #include "bindings/types/hot_ticket.hpp"
@@ -70,21 +70,19 @@ int stream_traverse(PyObject* self, visitproc visit, void* arg) {
     });
 }
 
-// Twice is fine: a subclass with a __del__ of its own gets here from stream_dealloc alone.
+// Idempotent: a subclass with a __del__ of its own gets here from stream_dealloc alone.
 void stream_finalize(PyObject* self) {
     Stream* core = stream_core(self);
     if (!core) return;
     if (core->handle == self) core->handle = nullptr;
     if (!process::is_current(core->generation)) return;
-    PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);
+    const KeptException kept;
     core->announce_deletion();
     if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
     // The collector may be about to clear the error: what must be logged is taken out before.
     if (core->with_own_error([](const Failure&) { return 1; })) core->drained();
     core->close();  // may call hooks
     if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
-    PyErr_Restore(kind, value, trace);
 }
 
 void stream_dealloc(PyObject* self) {
@@ -126,7 +124,7 @@ PyObject* m_query(PyObject* self, PyObject*) {
     return guarded([&] {
         core->check_usable();
         const bool idle = core->idle();
-        if (idle && !learnt(core, 0, 0, 0)) return (PyObject*)nullptr;
+        if (idle && !host_observed_completion(core, 0, 0, 0)) return (PyObject*)nullptr;
         return PyBool_FromLong(idle);
     });
 }
@@ -168,20 +166,20 @@ PyObject* m_close(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
     });
 }
 
-// The ticket of a synchronization that nobody blocks on: for `await stream`.
+Synchronization synchronization_of(const Stream& s) {
+    return Synchronization({.hook = Hook::stream_synchronization, .device = s.device_id, .stream = s.id});
+}
+
+// The ticket of a synchronization that does not block the thread: for `await stream`.
 PyObject* m_ticket(PyObject* self, PyObject*) {
     Stream* core = usable_core(self);
     if (!core) return nullptr;
     return guarded([&]() -> PyObject* {
         core->check_usable();
-        HookRecord r{.hook = Hook::stream_synchronization, .device = core->device_id, .stream = core->id};
-        if (hub::listening(r.hook)) {
-            r.handle = hub::next_token();
-            hub::fire(r);
-            if (PyErr_Occurred()) return nullptr;
-        }
+        Synchronization hook = synchronization_of(*core);
+        if (!hook.begin()) return nullptr;
         Stream::Sync sync = core->begin_sync();
-        return make_ticket(std::move(sync.marker), std::move(sync.failure), core, r);
+        return make_ticket(std::move(sync.marker), std::move(sync.failure), core, hook);
     });
 }
 
@@ -249,9 +247,6 @@ PyObject* g_device_type(PyObject* self, void*) {
 PyObject* g_device_index(PyObject* self, void*) {
     return property(self, [](Stream& s) { return PyLong_FromLong(s.device_id.index); });
 }
-PyObject* g_markers(PyObject* self, void*) {
-    return property(self, [](Stream& s) { return PyLong_FromUnsignedLongLong(s.markers_allocated()); });
-}
 
 #define FASTKW(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
 #define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
@@ -273,12 +268,14 @@ PyMethodDef methods[] = {
     {"record_event", FASTKW(m_record_event),
      "record_event($self, event=None)\n--\n\nRecords event, or a new one without timing, behind what is queued; "
      "returns it."},
-    {"query", m_query, METH_NOARGS, "query($self)\n--\n\nTrue if everything queued is over. Never blocks."},
+    {"query", m_query, METH_NOARGS, "query($self)\n--\n\nTrue if everything queued is complete. Never blocks."},
     {"synchronize", FASTKW(m_synchronize),
-     "synchronize($self, timeout=None)\n--\n\nBlocks until everything queued is over; raises its first error once."},
+     "synchronize($self, timeout=None)\n--\n\nBlocks until everything queued is complete; raises its first error "
+     "once."},
     {"close", FASTKW(m_close),
-     "close($self, timeout=None)\n--\n\nRefuses new work, waits for what is queued, raises an error nobody saw. Twice "
-     "is fine."},
+     "close($self, timeout=None)\n--\n\nRefuses new work, waits for what is queued, raises an error that was not "
+     "raised "
+     "before. Idempotent."},
     {"_adopt", m_adopt, METH_O, "_adopt($self, capsule, /)\n--\n\n"},
     {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
     {"__enter__", m_enter, METH_NOARGS, "__enter__($self)\n--\n\nMakes this the current stream of the thread."},
@@ -297,8 +294,7 @@ PyGetSetDef getset[] = {
     {"native_handle", g_native_handle, nullptr, "The driver's own handle, or 0.", nullptr},
     {"device_type", g_device_type, nullptr, "The type of its device, such as 'cpu'.", nullptr},
     {"device_index", g_device_index, nullptr, "The index of its device within the type.", nullptr},
-    {"_device_stream", g_device_stream, nullptr, "The stream as its DeviceBackend knows it, or None.", nullptr},
-    {"_markers_allocated", g_markers, nullptr, nullptr, nullptr},
+    {"_device_stream", g_device_stream, nullptr, "The stream object of its DeviceBackend, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -344,15 +340,9 @@ PyObject* stream_argument(const char* verb, PyObject* given, DeviceId device) {
 
 PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb) {
     refuse_in_callback(verb);
-    const int64_t start = now_ns();
-    HookRecord r{
-        .hook = Hook::stream_synchronization, .device = stream.device_id, .time_ns = start, .stream = stream.id};
-    if (hub::listening(r.hook)) {
-        r.handle = hub::next_token();
-        hub::fire(r);
-    }
-    if (PyErr_Occurred()) return nullptr;
-    Stream::Sync sync = stream.begin_sync(deadline > start);
+    Synchronization hook = synchronization_of(stream);
+    if (!hook.begin()) return nullptr;
+    Stream::Sync sync = stream.begin_sync(deadline > hook.start_ns);
     Waited waited = Waited::done;
     if (Marker* marker = sync.marker.get()) {
         try {
@@ -370,21 +360,11 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
         if (waited == Waited::done) sync.failure = marker->failure();
     }
     drop_what_is_due();  // such as the arrays that a copy kept exported; waiting did so, but it may have been over
-    if (hub::listening(Hook::stream_synchronization)) {
-        set_end(r, waited, bool(sync.failure));
-        r.time_ns = now_ns();
-        r.waited_ns = r.time_ns - start;
-        PyObject *kind, *value, *trace;
-        PyErr_Fetch(&kind, &value, &trace);
-        hub::fire(r);
-        if (kind) PyErr_Restore(kind, value, trace);
-        if (PyErr_Occurred()) return nullptr;
-    }
-    if (waited == Waited::interrupted) return nullptr;
+    if (!hook.end(waited, bool(sync.failure)) || waited == Waited::interrupted) return nullptr;
     if (waited == Waited::timeout)
         return raise_timeout(
             verb, stream.describe() + " is still busy, with " + std::to_string(stream.queued()) + " more queued,",
-            deadline - start);
+            deadline - hook.start_ns);
     if (sync.failure) return raise_failure(*sync.failure);
     Py_RETURN_NONE;
 }

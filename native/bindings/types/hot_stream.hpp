@@ -21,7 +21,7 @@ inline Stream* stream_core(PyObject* stream) {
 Stream* usable_core(PyObject* self);
 // The stream given, or the current one of the device if it is null or None; owned. nullptr with an exception set.
 PyObject* stream_argument(const char* verb, PyObject* given, DeviceId device);
-// Blocks until everything queued is over; raises its first error and heals.
+// Blocks until everything queued is complete; raises its first error, and clears it.
 PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb);
 
 // Methods that hot_submit.cpp supplies.
@@ -31,7 +31,7 @@ PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t
 PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 // The Python class of declared work, whose instances submit() opens.
 void set_work_class(PyObject* type);
-// Called with each end of a copy while somebody listens to submissions; None: nobody.
+// Called with each end of a copy while work_submission has a listener. None: removes it.
 void set_copy_watcher(PyObject* watcher);
 
 }  // namespace eventide::python

@@ -1,7 +1,9 @@
 // Submitting: Python calls, native calls, copies.
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bindings/base/exception.hpp"
 #include "bindings/base/utf8.hpp"
 #include "bindings/hooks/host_access.hpp"
 #include "bindings/types/hot_stream.hpp"
@@ -22,7 +24,7 @@ bool wait_for_room(Stream& stream) {
         "Stream.submit() to a full stream (max_pending=" + std::to_string(stream.options.max_pending) + ")";
     guarded([&]() -> PyObject* {
         Blocking blocking(verb.c_str(), stream, stream.completed() + 1,
-                          "give the stream more room or submit from outside of its work");
+                          "raise max_pending or submit from outside of its work");
         do {
             blocking.retarget(stream, stream.completed() + 1);
             waited = wait_without_gil(now_ns() + slice_ns, [&](int64_t ns) {
@@ -36,13 +38,13 @@ bool wait_for_room(Stream& stream) {
 }
 
 // Queues the work, or disposes of it. Returns its position; 0 with an exception set.
-uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* told = nullptr) {
+uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* submitted = nullptr) {
     for (;;) {
         uint64_t position = 0;
         translated([&]() -> PyObject* {
             stream.check_usable();
             Ref<Marker> behind;
-            position = stream.try_submit(*work, &behind, told);
+            position = stream.try_submit(*work, &behind, submitted);
             if (behind) future_watch(future, std::move(behind));
             return nullptr;
         });
@@ -78,13 +80,13 @@ void add_accesses(Submission& s, PyObject* work, PyObject* const* args, Py_ssize
     Py_DECREF(both);
 }
 
-// When the work is being submitted, if anybody will ask: the worker may run it before the hook fires.
+// The time of the submission, if there is a listener; taken before, since the worker may run it before the hook fires.
 int64_t submission_time() {
     return hub::listening(Hook::work_submission) ? now_ns() : 0;
 }
 
 // False if a listener raised KeyboardInterrupt or SystemExit.
-bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
+bool fire_submission(Stream& stream, uint64_t work, int64_t time, const Submission& s) {
     HookRecord r{.hook = Hook::work_submission, .device = stream.device_id, .time_ns = time};
     r.stream = stream.id;
     r.work = work;
@@ -98,33 +100,33 @@ bool tell_submission(Stream& stream, uint64_t work, int64_t time, const Submissi
     return !PyErr_Occurred();
 }
 
-// Tells the hook about a Python call: after the act, on immediate devices between fn and the marker that ends it.
-class TellSubmission final : public Submitted {
+// Fires work_submission for a Python call: after the act, on immediate devices between fn and the marker that ends it.
+class SubmissionHook final : public Submitted {
   public:
-    TellSubmission(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
+    SubmissionHook(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
                    PyObject* kwnames)
         : stream_(stream), work_(work), given_(given), args_(args), nargs_(nargs), kwnames_(kwnames) {}
 
     void now() override {
-        told_ = true;
-        if (hub::listening(Hook::work_submission)) or_park([this] { tell(); });
+        fired_ = true;
+        if (hub::listening(Hook::work_submission)) or_park([this] { fire(); });
     }
     // False with what a listener raised.
     bool finish() {
-        if (!told_) now();
-        if (kind_) PyErr_Restore(kind_, value_, trace_);
+        if (!fired_) now();
+        if (exception_) set_exception(std::exchange(exception_, nullptr));
         return !PyErr_Occurred();
     }
 
   private:
-    void tell() {
+    void fire() {
         Submission s{name_of_callable(given_), {}, {}, false};
         if (Py_TYPE(given_) == work_class) {
             const MemoryAsOf submission(time_);
             add_accesses(s, given_, args_, nargs_, kwnames_);
         }
-        if (tell_submission(stream_, work_, time_, s)) return;
-        PyErr_Fetch(&kind_, &value_, &trace_);  // the submission goes on; then it is the caller's
+        // The submission continues; then the caller gets the exception.
+        if (!fire_submission(stream_, work_, time_, s)) exception_ = take_exception();
     }
 
     Stream& stream_;
@@ -134,8 +136,8 @@ class TellSubmission final : public Submitted {
     PyObject* const* const args_;
     const Py_ssize_t nargs_;
     PyObject* const kwnames_;
-    PyObject *kind_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-    bool told_ = false;
+    PyObject* exception_ = nullptr;  // what a listener raised
+    bool fired_ = false;
 };
 
 // Ctrl-C inside work that runs inside submit is the caller's too: raises it.
@@ -147,7 +149,7 @@ bool was_interrupted(const Future* future) {
     return true;
 }
 
-// Queues native work for a new Future and tells the hook.
+// Queues native work for a new Future and fires the hook.
 template <class Make>
 PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Make make) {
     if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
@@ -160,7 +162,7 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     const int64_t time = submission_time();
     const uint64_t position = queue(stream, work, future);
     if (position) future_bind(future, stream, position, id);
-    if (!position || (hub::listening(Hook::work_submission) && !tell_submission(stream, id, time, s))) Py_CLEAR(future);
+    if (!position || (hub::listening(Hook::work_submission) && !fire_submission(stream, id, time, s))) Py_CLEAR(future);
     return verb.end((PyObject*)future);
 }
 
@@ -210,10 +212,10 @@ PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, *stream, 0, id);
     Verb verb;
-    TellSubmission told(*stream, id, given, args + 1, nargs - 1, kwnames);
-    const uint64_t position = queue(*stream, work, future, stream->immediate() ? &told : nullptr);
+    SubmissionHook hook(*stream, id, given, args + 1, nargs - 1, kwnames);
+    const uint64_t position = queue(*stream, work, future, stream->immediate() ? &hook : nullptr);
     if (position) future->position = position;
-    if (!position || !told.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
+    if (!position || !hook.finish() || (stream->immediate() && was_interrupted(future))) Py_CLEAR(future);
     return verb.end((PyObject*)future);
 }
 
@@ -278,7 +280,7 @@ PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t
     });
 }
 
-// Tells who watches the memory of the host which objects a copy is between. Errors of it are logged.
+// Reports the two objects of a copy to the watcher of host memory. Its errors are logged.
 void watch_ends(PyObject* const* ends) {
     for (int i = 0; i < 2 && copy_watcher; ++i) {
         PyObject* r = PyObject_CallOneArg(copy_watcher, ends[i]);

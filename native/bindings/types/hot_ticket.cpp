@@ -1,7 +1,5 @@
 #include "bindings/types/hot_ticket.hpp"
 
-#include "bindings/hooks/learnt.hpp"
-
 namespace eventide::python {
 namespace {
 
@@ -9,10 +7,10 @@ PyTypeObject* ticket_type = nullptr;
 
 struct Ticket {
     PyObject_HEAD;
-    Marker* marker;    // owned reference, or nullptr
-    Failure* failure;  // owned reference, or nullptr
-    Stream* sync;      // owned reference, or nullptr
-    HookRecord told;   // with a handle until its end is told
+    Marker* marker;        // owned reference, or nullptr
+    Failure* failure;      // owned reference, or nullptr
+    Stream* sync;          // owned reference, or nullptr
+    Synchronization hook;  // begun
 };
 
 class WakeTask final : public Task {
@@ -28,20 +26,6 @@ class WakeTask final : public Task {
   private:
     PyObject* const callback_;
 };
-
-// Tells the end of the synchronization, once. False if a listener raised.
-bool tell_end(Ticket* t, Outcome outcome) {
-    if (!t->told.handle) return true;
-    HookRecord r = t->told;
-    t->told.handle = 0;
-    if (!hub::listening(r.hook)) return true;
-    set_end(r, outcome);
-    r.waited_ns = r.time_ns ? now_ns() - r.time_ns : 0;
-    r.time_ns = 0;
-    r.thread = 0;
-    hub::fire(r);
-    return !PyErr_Occurred();
-}
 
 PyObject* m_notify(PyObject* self, PyObject* callback) {
     auto* t = (Ticket*)self;
@@ -59,20 +43,20 @@ PyObject* m_notify(PyObject* self, PyObject* callback) {
 PyObject* m_result(PyObject* self, PyObject*) {
     auto* t = (Ticket*)self;
     const Failure* failure = t->marker ? t->marker->failure().get() : t->failure;
-    if (!tell_end(t, failure ? Outcome::failed : Outcome::ok)) return nullptr;
+    if (!t->hook.end(failure ? Outcome::failed : Outcome::ok)) return nullptr;
     if (!failure) Py_RETURN_NONE;
     if (t->sync) return raise_failure(*failure);
     return raise_stream_error(
         *failure, "event " + std::to_string(t->marker->event()) + " of " + t->marker->stream().describe() + " failed");
 }
 
-// Nobody waits any more. An error that was taken out of the stream for us goes back into it.
+// Ends the wait. An error that was taken out of the stream for this ticket is returned to the stream.
 PyObject* m_abandon(PyObject* self, PyObject*) {
     auto* t = (Ticket*)self;
     if (t->sync && t->marker && !t->sync->abandon_sync(*t->marker) && t->marker->failure())
         t->sync->poison(t->marker->failure());
     if (t->sync && !t->marker && t->failure) t->sync->poison(Ref<Failure>(t->failure));
-    if (!tell_end(t, Outcome::cancelled)) return nullptr;
+    if (!t->hook.end(Outcome::cancelled)) return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -88,16 +72,19 @@ void ticket_dealloc(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"notify", m_notify, METH_O,
-     "notify($self, fn, /)\n--\n\nCalls fn() once it is over and returns True; False if it is over."},
-    {"result", m_result, METH_NOARGS, "result($self)\n--\n\nRaises what went wrong. Only once it is over."},
-    {"abandon", m_abandon, METH_NOARGS, "abandon($self)\n--\n\nNobody waits any more; no error is lost by that."},
+     "notify($self, fn, /)\n--\n\nCalls fn() when the marker completes and returns True; returns False if it is "
+     "complete already."},
+    {"result", m_result, METH_NOARGS,
+     "result($self)\n--\n\nRaises the error of the work, if any. Call it after the marker has completed."},
+    {"abandon", m_abandon, METH_NOARGS,
+     "abandon($self)\n--\n\nEnds the wait. An error that it would have raised is left to the stream."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, (void*)ticket_dealloc},
     {Py_tp_methods, methods},
-    {Py_tp_doc, (void*)"One wait for a marker that blocks nobody."},
+    {Py_tp_doc, (void*)"One wait for a marker that blocks no thread."},
     {0, nullptr},
 };
 
@@ -110,13 +97,13 @@ PyTypeObject* make_ticket_type() {
     return ticket_type = (PyTypeObject*)PyType_FromSpec(&spec);
 }
 
-PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync, const HookRecord& told) {
+PyObject* make_ticket(Ref<Marker> marker, Ref<Failure> failure, Stream* sync, const Synchronization& hook) {
     auto* t = (Ticket*)ticket_type->tp_alloc(ticket_type, 0);
     if (!t) return nullptr;
     t->marker = marker.detach();
     t->failure = failure.detach();
     t->sync = Ref<Stream>(sync).detach();
-    t->told = told;
+    t->hook = hook;
     return (PyObject*)t;
 }
 

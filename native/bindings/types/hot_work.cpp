@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "bindings/base/exception.hpp"
+
 namespace eventide::python {
 
 PythonWork* PythonWork::make(PyObject* function, PyObject* keep, PyObject* const* args, Py_ssize_t nargs,
@@ -47,14 +49,9 @@ Ref<Failure> PythonWork::run() {
         future_set_result(future_, r);
         return {};
     }
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace) PyException_SetTraceback(value, trace);
-    Ref<Failure> failure(new PythonFailure(value));
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+    PyObject* exception = take_exception();
+    Ref<Failure> failure(new PythonFailure(exception));
+    Py_DECREF(exception);
     future_set_failure(future_, *failure, false);
     return failure;
 }

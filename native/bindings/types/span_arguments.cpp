@@ -33,7 +33,7 @@ void add_text(ByteWriter& out, ArgumentType type, std::string_view text, bool& c
     out.raw(text.data(), text.size());
 }
 
-// JSON of anything; what cannot be told becomes the name of its type.
+// JSON of any value; one that cannot be described becomes the name of its type.
 std::string described(PyObject* value) {
     PyObject* text = describer ? PyObject_CallOneArg(describer, value) : nullptr;
     std::string out = text ? utf8(text) : std::string("\"<") + Py_TYPE(value)->tp_name + ">\"";

@@ -5,7 +5,7 @@
 // A completed synchronization of a whole device (no timeout, and its end is recorded) has an edge from each stream that
 // received work since the last such one began. Every synchronization of a device also has the edge from the
 // latest-ending of the last work items of the device's streams. So there are no more such edges than work items and
-// synchronizations together. docs/design.md, chapter 13, explains why these are sufficient.
+// synchronizations together. See docs/decisions/0006-device-synchronization-edges.md.
 #pragma once
 
 #include <cstdint>

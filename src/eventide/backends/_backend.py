@@ -65,7 +65,7 @@ class DeviceBackend:
     thread, and for one stream in its order. ``submit``, ``make_marker``, ``wait`` and ``gate`` only queue; ``flush``,
     ``poll`` and ``join`` may run work; ``completed_at``, ``error`` and ``release`` do neither and never block. An
     exception of a method becomes a DeviceError of the call that led to it; KeyboardInterrupt and SystemExit are raised
-    themselves.
+    as they are.
 
     A device without the capability 'deferred' is immediate: ``submit`` runs the work at once, on the caller's thread
     and with the stream current, and the work enqueues on ``eventide.current_stream().native``.

@@ -15,10 +15,10 @@ from eventide.testing.conformance import CHECKS, Check, Report
 
 
 def select(words: str) -> tuple[Check, ...]:
-    """The checks that have these words in their sentence, or are of this decision."""
-    found = tuple(check for check in CHECKS if words in check.name or words == check.decision)
+    """The checks that have these words in their sentence, or check this promise."""
+    found = tuple(check for check in CHECKS if words in check.name or words == check.promise)
     if not found:
-        raise UsageValueError(f"no check is called like {words!r} or belongs to such a decision, as '3.4' would")
+        raise UsageValueError(f"no check has {words!r} in its name or promise; docs/semantics.md lists the promises")
     return found
 
 
@@ -49,7 +49,7 @@ def show_report(report: Report, console: Console) -> None:
     console.print(f"[bold]{escape(report.device)}[/bold], {escape(report.description)}, eventide {report.version}")
     table = Table.grid(padding=(0, 2))
     for outcome in report.failed:
-        table.add_row("[red]failed[/red]", outcome.decision, escape(outcome.check))
+        table.add_row("[red]failed[/red]", outcome.promise, escape(outcome.check))
         table.add_row("", "", f"[dim]{escape(outcome.why)}[/dim]")
     for why, count in report.skips.items():
         table.add_row("skipped", str(count), escape(why))

@@ -6,7 +6,7 @@ import sys
 
 from eventide.errors import UsageError
 
-# What each adapter was tried with; docs/adapters.md has the same.
+# What each adapter was tried with; docs/integrations.md has the same.
 TRIED = {"torch": "2.13.0", "jax": "0.10.2", "numba": "0.68.1", "triton": "3.9.0", "pyopencl": "2026.1.4"}
 LACKS = (ImportError, AttributeError, KeyError, TypeError)
 """What is raised where a framework has not the names that an adapter uses, or means something else by them."""

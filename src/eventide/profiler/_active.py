@@ -58,7 +58,7 @@ def ask_backends() -> None:
                 what |= EVENTS
                 what |= MEMORY if profiler.options.profile_memory else 0
                 what |= FOREIGN if profiler.options.adjust_timestamps else 0
-        _native.profiler_ask(what)
+        _native.profiler_request(what)
     if what:  # the recorder wants to stop at exit too, and what registered last goes first
         importlib.import_module("concurrent.futures.thread")  # pandas, which pyarrow looks for, cannot load it at exit
         process.at_exit(_stop_all)
@@ -81,7 +81,7 @@ def _in_child() -> None:
         profiler.abandon()
     _running.clear()
     recording.forget()
-    _native.profiler_ask(0)
+    _native.profiler_request(0)
 
 
 process.after_fork(_in_child)

@@ -72,7 +72,7 @@ def _around_call(kept: span, function: Callable[..., Any]) -> Callable[..., Any]
 
 def _around_generator(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        with kept._again():  # noqa: SLF001
+        with kept._copy():  # noqa: SLF001
             return (yield from function(*args, **kwargs))
 
     return wrapper
@@ -80,7 +80,7 @@ def _around_generator(kept: span, function: Callable[..., Any]) -> Callable[...,
 
 def _around_coroutine(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with kept._again():  # noqa: SLF001
+        with kept._copy():  # noqa: SLF001
             return await function(*args, **kwargs)
 
     return wrapper
@@ -88,7 +88,7 @@ def _around_coroutine(kept: span, function: Callable[..., Any]) -> Callable[...,
 
 def _around_async_generator(kept: span, function: Callable[..., Any]) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        with kept._again():  # noqa: SLF001
+        with kept._copy():  # noqa: SLF001
             inner = function(*args, **kwargs)
             try:
                 resume = inner.__anext__()

@@ -30,7 +30,7 @@ def check_trace(
     handed_over = False
     threads = set()
     for row in _rows(trace):
-        feed.heard(**row)
+        feed.on_hook(**row)
         threads.add(row["thread"])
         handed_over |= row["hook"] == "host_signal"
     engine.finish(leaks)

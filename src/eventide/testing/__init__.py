@@ -1,6 +1,6 @@
 """Tools for tests of devices and of programs.
 
-conformance    every decision about streams, events and hooks as a check that runs on any device
+conformance    every promise about streams, events and hooks as a check that runs on any device
 Budget         limits on host blocking, memory and idle time of a block
 """
 

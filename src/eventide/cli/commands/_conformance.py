@@ -14,7 +14,7 @@ from eventide.errors import UsageValueError
 def conformance(  # noqa: PLR0917 - typer makes options of them
     device: Annotated[str, typer.Option(help="The device, such as 'cpu' or 'mine:1'.")],
     save: Annotated[Path | None, typer.Option(help="Add the row to this Markdown table.")] = None,
-    only: Annotated[str, typer.Option(help="Only checks with these words, or of this decision, such as 3.4.")] = "",
+    only: Annotated[str, typer.Option(help="Only checks with these words, or of this promise.")] = "",
     limit: Annotated[float, typer.Option(min=0.1, help="Seconds after which a check counts as stuck.")] = 20.0,
     modules: Annotated[
         list[str] | None, typer.Option("--import", help="Import this module, .py or .so first: it brings the device.")

@@ -64,7 +64,7 @@ class OpsListener:
         if not self._mode:
             return
         with _lock:
-            _native.torch_operators_tell_muted(True)
+            _native.torch_operators_other_source(True)
             if self.options.profile_memory:
                 shared = [one.memory for one in _listeners if one.memory is not None]
                 self.memory = shared[0] if shared else TorchMemory()
@@ -80,7 +80,7 @@ class OpsListener:
         if not self._mode:
             return
         with _lock:
-            _native.torch_operators_tell_muted(False)
+            _native.torch_operators_other_source(False)
             _replace([one for one in _listeners if one is not self])
             if self.memory is not None and not any(one.memory is self.memory for one in _listeners):
                 self.memory.close()

@@ -60,15 +60,15 @@ class _Callbacks:
             try:
                 for which in range(3):
                     numbers.append(torch.autograd._get_sequence_nr())  # noqa: SLF001 - has no public name
-                    _native.torch_operators_look(which)
+                    _native.torch_operators_probe(which)
                     made = torch.neg(some)
                     if which == 2:
                         torch.autograd.grad(made, some)
-                    if not _native.torch_operators_looked():
+                    if not _native.torch_operators_probed():
                         raise DeviceError(f"torch {torch.__version__} did not call back")
             finally:
                 self.stop()
-        return _native.torch_operators_learn(*numbers)
+        return _native.torch_operators_calibrate(*numbers)
 
 
 class _State:

@@ -41,7 +41,7 @@ class Session:
         self._lock = threading.RLock()  # guards the rest
         self._called = self._callbacks(wanted)  # operators are told by callbacks
         self._leave: Callable[[], None] | None = None  # while they are
-        self._before = _native.torch_operators_heard()
+        self._before = _native.torch_operators_recorded()
         self._taken = 0  # operators that Kineto told, or a profiler of the program
         self._wanted = asked = replace(wanted, operators=wanted.operators and not self._called)
         kineto = not wanted.operators or asked.operators or asked.memory or hears_devices()
@@ -96,7 +96,7 @@ class Session:
 
     def _keep(self) -> None:
         """The account goes with the trace that is being recorded."""
-        called = _native.torch_operators_heard() - self._before if self._called else 0
+        called = _native.torch_operators_recorded() - self._before if self._called else 0
         self.account.operators = self._taken + called
         self.account.keep()
 

@@ -1,4 +1,4 @@
-"""The conformance kit: the decisions of docs/design.md, chapters 3 and 4, as checks that run on any device by name.
+"""The conformance kit: the promises of docs/semantics.md as checks that run on any device by name.
 
     conformance.run("mydevice")                          a Report; nothing but Eventide is needed
     test_mydevice = conformance.pytest_test("mydevice")  in a test file: one case a check
@@ -10,7 +10,7 @@ fork, exit) is left to Eventide's own tests.
 
     _check    what a check is            _expect   what a check says             _run      one check, all checks
     _bench    what it works with         _hold     how it holds a stream         _tools    small things it uses
-    checks/   the checks, a file for each group of decisions                     _report   what came out
+    checks/   the checks, a file for each group of promises                      _report   what came out
 """
 
 from eventide.testing.conformance._check import Check

@@ -1,4 +1,4 @@
-"""What a check is: a function whose name is a sentence, the number of its decision, and the capabilities it needs."""
+"""What a check is: a function whose name is a sentence, the promise that it checks, and the capabilities it needs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """One check. ``name`` is a sentence, ``decision`` such as "3.4" is chapter and number in docs/design.md."""
+    """One check. ``name`` is a sentence, ``promise`` is a name in docs/semantics.md such as "order-within-stream"."""
 
-    decision: str
+    promise: str
     name: str
     needs: tuple[str, ...]  # capabilities without which it is skipped
     function: Function = field(repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.decision} {self.name}"
+        return f"{self.promise}: {self.name}"
 
 
 REGISTRY: list[Check] = []
 
 
-def check(decision: str, *needs: str) -> Callable[[Function], Function]:
-    """Register a function as the check of a decision; its name is the sentence."""
+def check(promise: str, *needs: str) -> Callable[[Function], Function]:
+    """Register a function as the check of a promise; its name is the sentence."""
 
     def register(function: Function) -> Function:
-        REGISTRY.append(Check(decision, function.__name__.replace("_", " "), needs, function))
+        REGISTRY.append(Check(promise, function.__name__.replace("_", " "), needs, function))
         return function
 
     return register

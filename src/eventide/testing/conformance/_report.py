@@ -17,7 +17,7 @@ HEADER = ("device", "what it is", "eventide", "date", "passed", "skipped", "fail
 class Outcome:
     """One check on one device."""
 
-    decision: str  # "3.4": chapter and number in docs/design.md
+    promise: str  # its name in docs/semantics.md
     check: str  # a sentence
     status: Status
     why: str  # of a skip or a failure
@@ -57,7 +57,7 @@ class Report:
     def row(self) -> str:
         """A row of the table of verified devices, in Markdown."""
         skips = "; ".join(f"{count} {why}" for why, count in self.skips.items()) or "-"
-        fails = "; ".join(f"{one.decision} {one.check}" for one in self.failed) or "-"
+        fails = "; ".join(f"{one.promise}: {one.check}" for one in self.failed) or "-"
         cells = (self.device, self.description, self.version, self.date, str(len(self.passed)), skips, fails)
         return _line(cells)
 

@@ -18,9 +18,10 @@ from eventide.testing.conformance import checks as _checks
 from eventide.testing.conformance._bench import Bench
 from eventide.testing.conformance._check import REGISTRY, Check
 from eventide.testing.conformance._expect import CheckFailedError, CheckSkippedError
+from eventide.testing.conformance._promises import PROMISES
 from eventide.testing.conformance._report import Outcome, Report, Status
 
-CHECKS: tuple[Check, ...] = tuple(sorted(REGISTRY, key=lambda check: [*map(int, check.decision.split("."))]))
+CHECKS: tuple[Check, ...] = tuple(sorted(REGISTRY, key=lambda check: PROMISES.index(check.promise)))
 LIMIT = 20.0  # seconds for one check
 _FOLDER = str(Path(_checks.__file__).parent)
 
@@ -56,7 +57,7 @@ def run_check(check: Check, device: str | Device, limit: float = LIMIT) -> Outco
     status, why = attempt.end
     if errors:
         status, why = "failed", "; ".join(dict.fromkeys([*([why] if status == "failed" else []), *errors]))
-    return Outcome(check.decision, check.name, status, why, round(time.monotonic() - began, 3))
+    return Outcome(check.promise, check.name, status, why, round(time.monotonic() - began, 3))
 
 
 def pytest_test(device: str, limit: float = LIMIT) -> Callable[[Check], None]:

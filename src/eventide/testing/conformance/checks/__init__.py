@@ -1,4 +1,4 @@
-"""The checks. Importing this registers them; a file holds those of one group of decisions."""
+"""The checks. Importing this registers them; a file holds those of one group of promises."""
 
 from eventide.testing.conformance.checks import (
     _async,

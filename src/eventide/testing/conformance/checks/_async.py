@@ -1,4 +1,4 @@
-"""asyncio: awaiting blocks no loop (decision 14)."""
+"""asyncio: awaiting blocks no loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def _wait(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-@check("3.14")
+@check("await-does-not-block-the-loop")
 def awaiting_an_event_a_stream_or_a_future_lets_the_loop_run(bench: Bench) -> None:
     async def main() -> list[object]:
         stream = bench.stream()
@@ -33,7 +33,7 @@ def awaiting_an_event_a_stream_or_a_future_lets_the_loop_run(bench: Bench) -> No
     equal(bench.run_loop(main()), [None, None, 3], "what the three gave")
 
 
-@check("3.14")
+@check("await-does-not-block-the-loop")
 def awaiting_what_is_over_or_was_never_recorded_returns(bench: Bench) -> None:
     async def main() -> int:
         stream = bench.stream()
@@ -47,7 +47,7 @@ def awaiting_what_is_over_or_was_never_recorded_returns(bench: Bench) -> None:
     equal(bench.run_loop(main()), 3, "the value")
 
 
-@check("3.14")
+@check("await-raises")
 def awaiting_a_failure_raises_it(bench: Bench) -> None:
     stream = bench.stream()
 
@@ -64,7 +64,7 @@ def awaiting_a_failure_raises_it(bench: Bench) -> None:
     equal(bench.run_loop(main()), [StreamError, StreamError, Boom, Boom], "an event twice, its Future, its stream")
 
 
-@check("3.14", "concurrent")
+@check("await-raises", "concurrent")
 def a_cancelled_await_loses_no_error(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -83,7 +83,7 @@ def a_cancelled_await_loses_no_error(bench: Bench) -> None:
     raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the cancelled await")
 
 
-@check("3.14")
+@check("current-stream-across-await")
 def with_stream_across_an_await_that_interleaves_is_a_usage_error(bench: Bench) -> None:
     stream, other = bench.streams(2)
 

@@ -1,4 +1,4 @@
-"""Back-pressure: a stream with a limit holds its submitters back (decision 12)."""
+"""Back-pressure: a stream with a limit holds its submitters back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, expect, raises
 
 
-@check("3.12", "concurrent")
+@check("max-pending", "concurrent")
 def submit_blocks_while_the_stream_is_full(bench: Bench) -> None:
     stream, other = bench.stream(max_pending=2), bench.stream()
     hold = bench.hold(stream)
@@ -22,7 +22,7 @@ def submit_blocks_while_the_stream_is_full(bench: Bench) -> None:
     equal(submitter.result().result(bench.patience), 3, "the work that had to wait")
 
 
-@check("3.12")
+@check("max-pending")
 def no_more_than_the_limit_is_ever_queued(bench: Bench) -> None:
     stream, seen = bench.stream(max_pending=3), list[int]()
     for _ in range(60):
@@ -33,7 +33,7 @@ def no_more_than_the_limit_is_ever_queued(bench: Bench) -> None:
     equal(stream.pending, 0, "work that is left")
 
 
-@check("3.12")
+@check("max-pending")
 def without_a_limit_submit_does_not_block(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -45,7 +45,7 @@ def without_a_limit_submit_does_not_block(bench: Bench) -> None:
     raises(UsageValueError, lambda: bench.stream(max_pending=0), "a limit of 0", "max_pending")
 
 
-@check("3.12")
+@check("max-pending")
 def record_and_wait_are_not_held_back(bench: Bench) -> None:
     stream, other = bench.stream(max_pending=1), bench.stream()
     hold = bench.hold(stream)

@@ -1,4 +1,4 @@
-"""Blocking calls: timeouts, several waiters, other threads not held up (decisions 7 and 10)."""
+"""Blocking calls: timeouts, several waiters, other threads not held up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, expect, raises
 
 
-@check("3.7")
+@check("timeouts")
 def every_blocking_call_takes_a_timeout(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -26,7 +26,7 @@ def every_blocking_call_takes_a_timeout(bench: Bench) -> None:
     equal(future.result(bench.patience), 0, "work goes on after a timeout")
 
 
-@check("3.7", "concurrent")
+@check("timeouts", "concurrent")
 def a_timeout_ends_a_blocking_call_in_time(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -39,7 +39,7 @@ def a_timeout_ends_a_blocking_call_in_time(bench: Bench) -> None:
     hold.release()
 
 
-@check("3.7")
+@check("timeouts")
 def a_wait_for_nothing_ends_within_a_timeout_of_zero(bench: Bench) -> None:
     stream = bench.stream()
     future, event = stream.submit(int), stream.record_event()
@@ -49,7 +49,7 @@ def a_wait_for_nothing_ends_within_a_timeout_of_zero(bench: Bench) -> None:
     equal(future.result(timeout=0), 0, "a result that is there")
 
 
-@check("3.7")
+@check("blocking-calls")
 def every_thread_that_synchronizes_one_event_returns(bench: Bench) -> None:
     # Elsewhere one of two sleeps for ever.
     stream, waiting = bench.stream(), bench.hook_calls("event_synchronization")
@@ -66,7 +66,7 @@ def _reached(things: list[tuple[object, ...]], count: int) -> bool:
     return len(things) >= count
 
 
-@check("3.7", "concurrent")
+@check("blocking-calls", "concurrent")
 def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
     stream, other = bench.streams(2)
     hold = bench.hold(stream)
@@ -83,7 +83,7 @@ def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
     waiter.result()
 
 
-@check("3.7", "concurrent")
+@check("synchronize-scope", "concurrent")
 def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -99,7 +99,7 @@ def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> Non
     later_hold.release()
 
 
-@check("3.7")
+@check("synchronize-scope")
 def synchronize_of_the_device_waits_for_all_of_its_streams(bench: Bench) -> None:
     # Elsewhere it returns at once when it is called from another device.
     streams, log = bench.streams(3), list[int]()
@@ -113,7 +113,7 @@ def synchronize_of_the_device_waits_for_all_of_its_streams(bench: Bench) -> None
     equal(sorted(log), [0, 1, 2], "what ran before synchronize returned")
 
 
-@check("3.10", "concurrent")
+@check("markers-one-by-one", "concurrent")
 def markers_are_published_item_by_item(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)

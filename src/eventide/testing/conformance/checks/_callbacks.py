@@ -1,4 +1,4 @@
-"""notify, and the thread that callbacks run on (decision 13)."""
+"""notify, and the thread that callbacks run on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eventide.testing.conformance._tools import Boom, boom, logged
 NOTIFIER = "eventide-notifier"
 
 
-@check("3.13")
+@check("notify")
 def notify_calls_once_on_the_notifier_thread_with_the_event(bench: Bench) -> None:
     stream, calls = bench.stream(), list[tuple[Event, str]]()
     hold = bench.hold(stream)
@@ -29,7 +29,7 @@ def notify_calls_once_on_the_notifier_thread_with_the_event(bench: Bench) -> Non
     bench.stays(lambda: calls == [(event, NOTIFIER)], f"one call, with the event, on the notifier: {calls}")
 
 
-@check("3.13")
+@check("notify")
 def notify_of_an_ended_event_calls_at_once_on_the_calling_thread(bench: Bench) -> None:
     calls = list[tuple[Event, int]]()
     events = [bench.done(bench.stream()), bench.event()]
@@ -39,7 +39,7 @@ def notify_of_an_ended_event_calls_at_once_on_the_calling_thread(bench: Bench) -
     equal(calls, [(event, threading.get_ident()) for event in events], "their events and threads")
 
 
-@check("3.13")
+@check("notify")
 def notify_is_bound_to_the_version_recorded_now(bench: Bench) -> None:
     (stream, late), calls = bench.streams(2), list[str]()
     first, second = bench.hold(stream), bench.hold(late)
@@ -54,7 +54,7 @@ def notify_is_bound_to_the_version_recorded_now(bench: Bench) -> None:
     bench.eventually(lambda: calls == ["first", "second"], "the second notification")
 
 
-@check("3.13")
+@check("callback-thread")
 def callbacks_may_submit_record_and_wait(bench: Bench) -> None:
     (stream, other), futures = bench.streams(2), list[Future[int]]()
 
@@ -71,7 +71,7 @@ def callbacks_may_submit_record_and_wait(bench: Bench) -> None:
     equal(futures[0].result(bench.patience), 4, "work that a callback submitted")
 
 
-@check("3.13")
+@check("callback-thread")
 def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
     stream, outcomes = bench.stream(), list[object]()
     hold = bench.hold(stream)
@@ -98,7 +98,7 @@ def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
     expect(not stream.closed, "the stream is as it was")
 
 
-@check("3.13")
+@check("callback-errors")
 def a_callback_that_raises_is_logged_and_the_others_are_called(bench: Bench) -> None:
     stream, calls = bench.stream(), list[int]()
     hold = bench.hold(stream)
@@ -114,7 +114,7 @@ def a_callback_that_raises_is_logged_and_the_others_are_called(bench: Bench) -> 
     equal(stream.submit(int, "1").result(bench.patience), 1, "work afterwards")
 
 
-@check("3.13")
+@check("callback-thread")
 def done_callbacks_of_a_future_run_once_in_their_order(bench: Bench) -> None:
     stream, calls = bench.stream(), list[tuple[int, str]]()
     hold = bench.hold(stream)

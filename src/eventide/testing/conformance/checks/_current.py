@@ -1,4 +1,4 @@
-"""The current stream: of a thread, re-entrant, put back whatever happens (decisions 5 and 14)."""
+"""The current stream: of a thread, re-entrant, put back whatever happens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eventide.testing.conformance._expect import equal, raises
 from eventide.testing.conformance._tools import Boom
 
 
-@check("3.14")
+@check("current-stream")
 def with_makes_a_stream_current_and_puts_the_old_one_back(bench: Bench) -> None:
     # Elsewhere `with s, s` fails.
     stream, other = bench.streams(2)
@@ -29,7 +29,7 @@ def with_makes_a_stream_current_and_puts_the_old_one_back(bench: Bench) -> None:
     equal(current_stream(bench.device), default, "afterwards")
 
 
-@check("3.14")
+@check("current-stream")
 def each_thread_has_its_own_current_stream(bench: Bench) -> None:
     stream, other = bench.streams(2)
 
@@ -43,7 +43,7 @@ def each_thread_has_its_own_current_stream(bench: Bench) -> None:
         equal(current_stream(bench.device), stream, "on this one")
 
 
-@check("3.14")
+@check("current-stream")
 def record_and_wait_without_a_stream_use_the_current_one(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
     recorded, waited = bench.hook_calls("event_record"), bench.hook_calls("event_wait")
@@ -54,7 +54,7 @@ def record_and_wait_without_a_stream_use_the_current_one(bench: Bench) -> None:
     event.synchronize(timeout=bench.patience)
 
 
-@check("3.14")
+@check("default-stream")
 def the_default_stream_works_like_any_stream(bench: Bench) -> None:
     default, event = default_stream(bench.device), bench.event()
     hold = bench.hold(default)

@@ -1,4 +1,4 @@
-"""Deadlock: a blocking call inside work that would wait for that very work raises (decision 8)."""
+"""Deadlock: a blocking call inside work that would wait for that very work raises."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def deadlock(call: Callable[[], object]) -> DeadlockError | None:
     return None
 
 
-@check("3.8", "deferred")
+@check("deadlock-raises", "deferred")
 def blocking_on_the_own_stream_inside_work_is_a_deadlock_error(bench: Bench) -> None:
     stream = bench.stream(name="knot")
     events = list[Event]()
@@ -45,7 +45,7 @@ def blocking_on_the_own_stream_inside_work_is_a_deadlock_error(bench: Bench) -> 
     expect(not stream.closed, "the stream is as it was")
 
 
-@check("3.8", "deferred")
+@check("deadlock-raises", "deferred")
 def a_cycle_through_a_queued_wait_is_a_deadlock_error_that_names_it(bench: Bench) -> None:
     first, second = bench.stream(name="alpha"), bench.stream(name="beta")
     queued = list[Future[int]]()
@@ -62,7 +62,7 @@ def a_cycle_through_a_queued_wait_is_a_deadlock_error_that_names_it(bench: Bench
     equal(queued[0].result(bench.patience), 2, "the work of the other stream, afterwards")
 
 
-@check("3.8", "deferred", "concurrent")
+@check("deadlock-raises", "deferred", "concurrent")
 def of_two_works_that_wait_for_each_other_exactly_one_raises(bench: Bench) -> None:
     first, second = bench.streams(2)
     both_run = threading.Barrier(2)
@@ -76,7 +76,7 @@ def of_two_works_that_wait_for_each_other_exactly_one_raises(bench: Bench) -> No
     equal([type(error) for error in errors if error is not None], [DeadlockError], "the errors of both")
 
 
-@check("3.8", "deferred")
+@check("deadlock-raises", "deferred")
 def waiting_for_another_stream_inside_work_is_no_deadlock(bench: Bench) -> None:
     stream, other = bench.streams(2)
 
@@ -88,7 +88,7 @@ def waiting_for_another_stream_inside_work_is_no_deadlock(bench: Bench) -> None:
     equal(stream.submit(work).result(bench.patience), 5, "what another stream gave")
 
 
-@check("3.8", "deferred")
+@check("deadlock-raises", "deferred")
 def what_has_ended_can_be_queried_inside_work(bench: Bench) -> None:
     stream = bench.stream()
     earlier, event = stream.submit(int, "4"), stream.record_event()

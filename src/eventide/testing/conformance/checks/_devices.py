@@ -1,4 +1,4 @@
-"""Several devices of a type, several types, and what a device says about itself (decision 9)."""
+"""Several devices of a type, several types, and what a device says about itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import CheckSkippedError, equal, expect, raises
 
 
-@check("3")
+@check("device-identity")
 def a_device_is_listed_named_and_describes_itself(bench: Bench) -> None:
     device = Device(bench.device)
     expect(device in devices(), "devices() lists it")
@@ -24,13 +24,13 @@ def a_device_is_listed_named_and_describes_itself(bench: Bench) -> None:
         expect(isinstance(getattr(capabilities, field.name), kind), f"'{field.name}' is a {kind.__name__}")
 
 
-@check("3")
+@check("device-identity")
 def an_index_that_does_not_exist_is_a_value_error(bench: Bench) -> None:
     count = sum(device.type == bench.kind for device in devices())
     raises(UsageValueError, lambda: bench.stream(f"{bench.kind}:{count}"), "one more than there are", bench.kind)
 
 
-@check("3.9")
+@check("wait-across-devices")
 def any_device_of_a_type_waits_for_any_other(bench: Bench) -> None:
     there = bench.another_index()
 
@@ -49,7 +49,7 @@ def any_device_of_a_type_waits_for_any_other(bench: Bench) -> None:
     wait(bench.stream(there), bench.stream())
 
 
-@check("3.9")
+@check("wait-across-devices")
 def devices_of_a_type_are_apart(bench: Bench) -> None:
     there = bench.another_index()
     stream, other = bench.stream(), bench.stream(there)
@@ -64,7 +64,7 @@ def devices_of_a_type_are_apart(bench: Bench) -> None:
     hold.release()
 
 
-@check("3.9", "gate")
+@check("wait-across-types", "gate")
 def a_stream_waits_for_an_event_of_another_device_type(bench: Bench) -> None:
     foreign = bench.stream(bench.another_type())
     stream, log = bench.stream(), list[str]()
@@ -82,7 +82,7 @@ def a_stream_waits_for_an_event_of_another_device_type(bench: Bench) -> None:
     equal(log, order, "the order over two device types")
 
 
-@check("3.9", "gate")
+@check("wait-across-types", "gate")
 def a_failure_on_another_device_type_poisons_the_stream_that_waits(bench: Bench) -> None:
     foreign, stream = bench.stream(bench.another_type()), bench.stream()
     hold = bench.hold(foreign)
@@ -94,7 +94,7 @@ def a_failure_on_another_device_type_poisons_the_stream_that_waits(bench: Bench)
     expect(skipped.exception(bench.patience) is not None, "work behind the wait fails")
 
 
-@check("3.9")
+@check("wait-across-types")
 def without_a_gate_a_wait_for_another_device_type_is_a_value_error(bench: Bench) -> None:
     foreign = bench.stream(bench.another_type())
     if bench.capabilities.gate:

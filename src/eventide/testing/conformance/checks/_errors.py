@@ -1,4 +1,4 @@
-"""Errors in work: never lost, and raised to everything that depends on it (decision 6)."""
+"""Errors in work: never lost, and raised to everything that depends on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def failed_marker(bench: Bench, stream: Stream, error: Boom) -> Event:
     return event
 
 
-@check("3.6")
+@check("error-stops-stream")
 def an_exception_in_work_kills_nothing(bench: Bench) -> None:
     # Elsewhere it ends the process, or the worker.
     stream, other = bench.streams(2)
@@ -37,7 +37,7 @@ def an_exception_in_work_kills_nothing(bench: Bench) -> None:
         stream = bench.stream()
 
 
-@check("3.6", "deferred")
+@check("error-stops-stream", "deferred")
 def work_behind_a_failure_is_not_run_and_says_why(bench: Bench) -> None:
     stream, log, error = bench.stream(), list[int](), Boom("first")
     hold = bench.hold(stream)
@@ -52,7 +52,7 @@ def work_behind_a_failure_is_not_run_and_says_why(bench: Bench) -> None:
     raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the failure")
 
 
-@check("3.6")
+@check("error-stops-stream")
 def work_submitted_to_a_poisoned_stream_fails_with_the_first_error_as_cause(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("first")
     stream.submit(fail, error).exception(bench.patience)
@@ -61,7 +61,7 @@ def work_submitted_to_a_poisoned_stream_fails_with_the_first_error_as_cause(benc
         expect(isinstance(refusal, StreamError) and refusal.__cause__ is error, f"a refusal, not {refusal!r}")
 
 
-@check("3.6")
+@check("failed-marker")
 def a_marker_before_the_failure_is_done_and_one_behind_it_failed(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("between")
     hold = bench.hold(stream)
@@ -75,7 +75,7 @@ def a_marker_before_the_failure_is_done_and_one_behind_it_failed(bench: Bench) -
     expect(before.query() and behind.query(), "both are over")
 
 
-@check("3.6")
+@check("failed-marker")
 def a_failed_marker_is_over_and_stays_failed_for_ever(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("for ever")
     event = failed_marker(bench, stream, error)
@@ -90,7 +90,7 @@ def a_failed_marker_is_over_and_stays_failed_for_ever(bench: Bench) -> None:
     raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "the marker, after its stream raised")
 
 
-@check("3.6")
+@check("failed-marker")
 def notify_of_a_pending_marker_fires_when_it_fails(bench: Bench) -> None:
     stream, calls = bench.stream(), list[Event]()
     hold = bench.hold(stream)
@@ -101,7 +101,7 @@ def notify_of_a_pending_marker_fires_when_it_fails(bench: Bench) -> None:
     bench.eventually(lambda: event.query() and calls == [event], "the notification of a failed marker")
 
 
-@check("3.6")
+@check("error-follows-waits")
 def a_stream_that_waits_for_a_failed_marker_is_poisoned(bench: Bench) -> None:
     (stream, other), log, error = bench.streams(2), list[int](), Boom("travels")
     hold = bench.hold(stream)
@@ -115,7 +115,7 @@ def a_stream_that_waits_for_a_failed_marker_is_poisoned(bench: Bench) -> None:
     equal(log, [], "what ran behind the wait")
 
 
-@check("3.6")
+@check("error-follows-waits")
 def a_failed_marker_poisons_who_waits_for_it_later(bench: Bench) -> None:
     (stream, other), error = bench.streams(2), Boom("late")
     event = failed_marker(bench, stream, error)
@@ -124,7 +124,7 @@ def a_failed_marker_poisons_who_waits_for_it_later(bench: Bench) -> None:
     expect(root_cause(refusal) is error, f"work behind a wait for a failed marker has its error, not {refusal!r}")
 
 
-@check("3.6")
+@check("error-follows-waits")
 def a_marker_behind_a_wait_for_a_failed_marker_fails_as_well(bench: Bench) -> None:
     (stream, other, third), error = bench.streams(3), Boom("further")
     hold = bench.hold(stream)
@@ -137,7 +137,7 @@ def a_marker_behind_a_wait_for_a_failed_marker_fails_as_well(bench: Bench) -> No
     expect(root_cause(refusal) is error, "the first cause is the error of the first stream")
 
 
-@check("3.6")
+@check("error-follows-waits")
 def a_stream_that_does_not_wait_is_untouched(bench: Bench) -> None:
     stream, other = bench.streams(2)
     stream.submit(boom).exception(bench.patience)
@@ -145,7 +145,7 @@ def a_stream_that_does_not_wait_is_untouched(bench: Bench) -> None:
     other.synchronize(timeout=bench.patience)
 
 
-@check("3.6")
+@check("failed-marker")
 def a_poisoned_stream_has_nothing_left_to_wait_for(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)

@@ -1,4 +1,4 @@
-"""Where work runs, and its Future (decision 5)."""
+"""Where work runs, and its Future."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eventide.testing.conformance._expect import equal, expect, raises
 from eventide.testing.conformance._tools import Boom, boom
 
 
-@check("3.5")
+@check("future-result")
 def submit_hands_over_every_argument_and_the_future_holds_the_value(bench: Bench) -> None:
     stream = bench.stream()
 
@@ -29,7 +29,7 @@ def submit_hands_over_every_argument_and_the_future_holds_the_value(bench: Bench
     expect(isinstance(stream.submit(Boom, "a value").result(bench.patience), Boom), "an exception returned is a value")
 
 
-@check("3.5", "deferred")
+@check("deferred-work", "deferred")
 def work_runs_when_its_stream_reaches_it(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     hold = bench.hold(stream)
@@ -40,13 +40,13 @@ def work_runs_when_its_stream_reaches_it(bench: Bench) -> None:
     equal(log, [1], "what ran")
 
 
-@check("3.5", "deferred", "concurrent")
+@check("deferred-work", "deferred", "concurrent")
 def work_runs_on_a_thread_of_the_device(bench: Bench) -> None:
     future = bench.stream().submit(threading.get_ident)
     expect(future.result(bench.patience) != threading.get_ident(), "work does not run on the thread that submits it")
 
 
-@check("3.5")
+@check("current-stream-in-work")
 def the_stream_is_current_inside_its_work(bench: Bench) -> None:
     stream, other = bench.streams(2)
     with other:
@@ -54,7 +54,7 @@ def the_stream_is_current_inside_its_work(bench: Bench) -> None:
         equal(current_stream(bench.device), other, "the current stream of the submitter")
 
 
-@check("3.5")
+@check("future-result")
 def a_future_is_done_when_the_device_has_passed_its_work(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -67,7 +67,7 @@ def a_future_is_done_when_the_device_has_passed_its_work(bench: Bench) -> None:
     equal((future.result(0), future.exception(0)), (3, None), "value and exception")
 
 
-@check("3.5", "deferred")
+@check("cancel-skips", "deferred")
 def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
     stream, log = bench.stream(), list[str]()
     hold = bench.hold(stream)
@@ -85,7 +85,7 @@ def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
     expect(not last.cancel(), "cancel of finished work is False")
 
 
-@check("3.5", "deferred", "concurrent")
+@check("cancel-skips", "deferred", "concurrent")
 def running_work_cannot_be_cancelled(bench: Bench) -> None:
     stream, gate = bench.stream(), bench.gate()
     future = stream.submit(gate)
@@ -95,7 +95,7 @@ def running_work_cannot_be_cancelled(bench: Bench) -> None:
     equal(future.result(bench.patience), None, "its value")
 
 
-@check("3.5")
+@check("future-interface")
 def the_standard_library_takes_futures_of_streams(bench: Bench) -> None:
     stream, other = bench.streams(2)
     futures = [one.submit(int, number) for number in range(5) for one in (stream, other)]
@@ -113,7 +113,7 @@ def the_standard_library_takes_futures_of_streams(bench: Bench) -> None:
     equal(bench.run_loop(main()), [0, 1, 2], "asyncio.wrap_future")
 
 
-@check("3.5")
+@check("future-interface")
 def a_future_cannot_be_made_or_settled_from_outside(bench: Bench) -> None:
     stream = bench.stream()
     raises(UsageError, Future, "making a Future")
@@ -125,14 +125,14 @@ def a_future_cannot_be_made_or_settled_from_outside(bench: Bench) -> None:
     equal(future.result(bench.patience), 2, "its own value")
 
 
-@check("3.5", "deferred", "concurrent")
+@check("deferred-work", "deferred", "concurrent")
 def work_does_not_copy_context_variables(bench: Bench) -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="default")
     variable.set("of the submitter")
     equal(bench.stream().submit(variable.get).result(bench.patience), "default", "the variable inside work")
 
 
-@check("3.5")
+@check("runs-exactly-once")
 def work_runs_although_its_future_was_dropped(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     for number in range(10):
@@ -141,7 +141,7 @@ def work_runs_although_its_future_was_dropped(bench: Bench) -> None:
     equal(log, list(range(10)), "what ran")
 
 
-@check("3.5")
+@check("future-result")
 def the_exception_of_work_is_read_from_its_future(bench: Bench) -> None:
     future = bench.stream().submit(boom, "kept")
     error = future.exception(bench.patience)

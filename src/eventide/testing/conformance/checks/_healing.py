@@ -1,4 +1,4 @@
-"""Which calls raise an error, how often, and what works again afterwards (decision 6)."""
+"""Which calls raise an error, how often, and what works again afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.testing.conformance._tools import Boom
 from eventide.testing.conformance.checks._errors import fail
 
 
-@check("3.6", "heals")
+@check("synchronize-raises-once", "heals")
 def synchronize_raises_the_first_error_itself_once_and_heals_the_stream(bench: Bench) -> None:
     stream = bench.stream()
     for text in ("one", "two"):
@@ -25,7 +25,7 @@ def synchronize_raises_the_first_error_itself_once_and_heals_the_stream(bench: B
         expect(isinstance(skipped.exception(bench.patience), StreamError), "what was skipped stays so")
 
 
-@check("3.6", "heals")
+@check("synchronize-raises-once", "heals")
 def a_marker_of_a_healed_stream_is_done(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
     stream.submit(fail, Boom("first"))
@@ -36,7 +36,7 @@ def a_marker_of_a_healed_stream_is_done(bench: Bench) -> None:
     event.synchronize(timeout=bench.patience)
 
 
-@check("3.6")
+@check("synchronize-raises-once")
 def neither_a_timeout_nor_a_future_takes_the_error_away(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("kept")
     hold = bench.hold(stream)
@@ -52,7 +52,7 @@ def neither_a_timeout_nor_a_future_takes_the_error_away(bench: Bench) -> None:
     expect(caught is error, "synchronize raises the error itself")
 
 
-@check("3.6", "concurrent", "heals")
+@check("synchronize-raises-once", "concurrent", "heals")
 def every_thread_that_waits_for_the_stream_gets_its_error(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("for all")
     hold = bench.hold(stream)
@@ -66,7 +66,7 @@ def every_thread_that_waits_for_the_stream_gets_its_error(bench: Bench) -> None:
     stream.synchronize(timeout=bench.patience)
 
 
-@check("3.6", "heals")
+@check("device-synchronize-raises-one", "heals")
 def synchronize_of_the_device_raises_one_error_and_leaves_the_other_streams_as_they_are(bench: Bench) -> None:
     streams = bench.streams(2)
     errors = [Boom("lower id"), Boom("higher id")]
@@ -82,7 +82,7 @@ def synchronize_of_the_device_raises_one_error_and_leaves_the_other_streams_as_t
     synchronize(bench.device, timeout=bench.patience)
 
 
-@check("3.6")
+@check("close-drains")
 def close_raises_an_error_that_was_not_raised_before(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("unseen")
     stream.submit(fail, error)

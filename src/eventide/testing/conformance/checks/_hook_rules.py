@@ -1,4 +1,4 @@
-"""Subscriptions, callbacks that raise, snapshots and filters (chapter 4, rules 1, 2, 3 and 5)."""
+"""Subscriptions, callbacks that raise, snapshots and filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eventide.testing.conformance._expect import equal, expect
 from eventide.testing.conformance._tools import boom, logged
 
 
-@check("4.1")
+@check("subscription-closes")
 def subscriptions_close_in_any_order_and_twice_without_harm(bench: Bench) -> None:
     stream, calls = bench.stream(), list[int]()
 
@@ -30,7 +30,7 @@ def subscriptions_close_in_any_order_and_twice_without_harm(bench: Bench) -> Non
     equal(calls, [0, 3, 0], "after the first, and then the third, was closed")
 
 
-@check("4.2")
+@check("hook-callback-errors")
 def a_hook_callback_that_raises_is_logged_and_counted_and_the_program_goes_on(bench: Bench) -> None:
     stream = bench.stream()
     before = hooks.EventRecordCallbacks.statistics()["errors"]
@@ -44,7 +44,7 @@ def a_hook_callback_that_raises_is_logged_and_counted_and_the_program_goes_on(be
     event.synchronize(timeout=bench.patience)
 
 
-@check("4.2")
+@check("hook-callback-errors")
 def a_hook_callback_that_raises_disturbs_no_work(bench: Bench) -> None:
     stream = bench.stream()
     for hook in ("work_submission", "work_completion", "stream_synchronization", "event_synchronization"):
@@ -57,7 +57,7 @@ def a_hook_callback_that_raises_disturbs_no_work(bench: Bench) -> None:
         stream.close(timeout=bench.patience)
 
 
-@check("4.3")
+@check("hook-snapshot")
 def callbacks_added_meanwhile_are_called_next_time_and_none_calls_itself(bench: Bench) -> None:
     stream, calls = bench.stream(), list[str]()
 
@@ -74,7 +74,7 @@ def callbacks_added_meanwhile_are_called_next_time_and_none_calls_itself(bench: 
     equal(calls, ["first", "first", "added"], "after the second")
 
 
-@check("4.5")
+@check("hook-device-filter")
 def a_callback_may_listen_to_one_device_type_only(bench: Bench) -> None:
     stream, foreign = bench.stream(), bench.stream(bench.another_type())
     mine, theirs = bench.hook_calls("event_record", bench.kind), bench.hook_calls("event_record", foreign.device_type)

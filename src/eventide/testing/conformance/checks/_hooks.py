@@ -1,4 +1,4 @@
-"""What each hook passes, and whether it fires before or after the act (chapter 4, rule 4)."""
+"""What each hook passes, and whether it fires before or after the act."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eventide.testing.conformance._expect import equal, expect, raises
 from eventide.testing.conformance._tools import boom
 
 
-@check("4.4")
+@check("hook-event-lifetime")
 def an_event_is_reported_from_its_first_record_to_its_end(bench: Bench) -> None:
     stream, event, calls = bench.stream(), bench.event(), list[tuple[Any, ...]]()
     for name in ("event_creation", "event_record", "event_wait", "event_synchronization", "event_deletion"):
@@ -38,7 +38,7 @@ def an_event_is_reported_from_its_first_record_to_its_end(bench: Bench) -> None:
     equal([call for call in calls if call[1] == number], expected, "calls for the event")
 
 
-@check("4.4")
+@check("hook-order")
 def record_wait_and_submission_fire_after_the_act(bench: Bench) -> None:
     stream, event, seen = bench.stream(), bench.event(), list[Any]()
     hold = bench.hold(stream)
@@ -51,7 +51,7 @@ def record_wait_and_submission_fire_after_the_act(bench: Bench) -> None:
     equal(future.result(bench.patience), 2, "the work")
 
 
-@check("4.4")
+@check("hook-work")
 def a_submission_passes_stream_work_name_and_ranges(bench: Bench) -> None:
     stream, buffer = bench.stream(), empty(64, bench.device)
 
@@ -68,7 +68,7 @@ def a_submission_passes_stream_work_name_and_ranges(bench: Bench) -> None:
     equal((len(reads), reads[0][1], writes), (1, 8, ((buffer.ptr, 64),)), "what it reads and writes")
 
 
-@check("4.4")
+@check("hook-work")
 def every_submission_has_one_completion_with_its_outcome(bench: Bench) -> None:
     class Collector(hooks.Observer):
         records: list[hooks.HookRecord]
@@ -96,7 +96,7 @@ def _outcomes(cancelled: bool) -> list[str]:
     return ["ok", "cancelled", "failed", "skipped"] if cancelled else ["ok", "failed", "skipped", "skipped"]
 
 
-@check("4.4")
+@check("hook-work")
 def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
     stream, calls = bench.stream(), bench.hook_calls("work_completion")
     futures = [stream.submit(sum, range(100)) for _ in range(10)]
@@ -107,7 +107,7 @@ def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
     equal(starts, sorted(starts), "start times")
 
 
-@check("4.4")
+@check("hook-stream-lifetime")
 def a_stream_is_reported_once_at_creation_and_once_at_deletion(bench: Bench) -> None:
     # Elsewhere one stream fires 32 creations.
     created, deleted = bench.hook_calls("stream_creation"), bench.hook_calls("stream_deletion")
@@ -121,7 +121,7 @@ def a_stream_is_reported_once_at_creation_and_once_at_deletion(bench: Bench) -> 
     equal(deleted.count((number,)), 1, "deletions of one stream")
 
 
-@check("4.4")
+@check("hook-memory")
 def memory_is_reported_with_its_address(bench: Bench) -> None:
     allocated, freed = bench.hook_calls("memory_allocation"), bench.hook_calls("memory_deallocation")
     buffers = [empty(32, bench.device) for _ in range(2)]
@@ -133,7 +133,7 @@ def memory_is_reported_with_its_address(bench: Bench) -> None:
     equal(freed, addresses, "deallocations, each once")
 
 
-@check("4.4", "concurrent")
+@check("hook-synchronization", "concurrent")
 def a_synchronization_is_reported_before_it_blocks(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
 
@@ -155,7 +155,7 @@ def a_synchronization_is_reported_before_it_blocks(bench: Bench) -> None:
     equal(calls_during("device_synchronization", partial(synchronize, bench.device)), [()], "firings for the device")
 
 
-@check("4.4")
+@check("hook-synchronization")
 def an_observer_receives_the_end_of_a_synchronization_with_the_time_waited(bench: Bench) -> None:
     class Collector(hooks.Observer):
         records: list[hooks.HookRecord]

@@ -1,4 +1,4 @@
-"""Identity, and events that were never recorded (decisions 1 and 2)."""
+"""Identity, and events that were never recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, expect, raises
 
 
-@check("3.1")
+@check("event-identity")
 def an_event_shows_the_id_0_until_its_first_record_and_then_keeps_its_id(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = bench.event()
@@ -26,7 +26,7 @@ def an_event_shows_the_id_0_until_its_first_record_and_then_keeps_its_id(bench: 
     equal(event.event_id, first, "the id after two more records")
 
 
-@check("3.1")
+@check("event-identity")
 def ids_of_events_are_unique(bench: Bench) -> None:
     stream, pool = bench.stream(), bench.pool()
     events = [bench.event() for _ in range(10)] + [pool.acquire() for _ in range(10)]
@@ -36,7 +36,7 @@ def ids_of_events_are_unique(bench: Bench) -> None:
     equal(len({event.event_id for event in events}), 30, "different ids of 30 events")
 
 
-@check("3.1")
+@check("event-identity")
 def an_event_shows_no_device_index_until_its_first_record_unless_it_was_given(bench: Bench) -> None:
     stream = bench.stream()
     event, given, anywhere = Event(bench.kind), Event(bench.device), Event()
@@ -47,7 +47,7 @@ def an_event_shows_no_device_index_until_its_first_record_unless_it_was_given(be
         equal((one.device, one.device.index), (stream.device, stream.device_index), "the device of a recorded event")
 
 
-@check("3.1")
+@check("stream-identity")
 def ids_of_streams_are_unique_and_never_given_twice(bench: Bench) -> None:
     # Elsewhere the 33rd stream is the first one again.
     streams = bench.streams(36)
@@ -60,7 +60,7 @@ def ids_of_streams_are_unique_and_never_given_twice(bench: Bench) -> None:
     equal(default_stream(bench.device), default, "the default stream, requested again")
 
 
-@check("3.1")
+@check("stream-identity")
 def every_stream_is_its_own_queue(bench: Bench) -> None:
     held, *others = bench.streams(36)
     hold = bench.hold(held)
@@ -72,7 +72,7 @@ def every_stream_is_its_own_queue(bench: Bench) -> None:
     equal(behind.result(bench.patience), 0, "work behind the hold")
 
 
-@check("3.1")
+@check("stream-identity")
 def streams_compare_by_device_and_id_and_with_nothing_else(bench: Bench) -> None:
     stream, other = bench.streams(2)
     same = default_stream(bench.device)
@@ -83,7 +83,7 @@ def streams_compare_by_device_and_id_and_with_nothing_else(bench: Bench) -> None
         expect((stream == thing) is False and (stream != thing) is True, f"a stream is not equal to {thing!r}")
 
 
-@check("3.1")
+@check("event-identity")
 def events_compare_by_identity_and_their_hash_survives_a_record(bench: Bench) -> None:
     stream = bench.stream()
     first, second = bench.event(), bench.event()
@@ -93,7 +93,7 @@ def events_compare_by_identity_and_their_hash_survives_a_record(bench: Bench) ->
     expect(first in held and first != second and len(held) == 2, "two events are two, before and after a record")
 
 
-@check("3.1")
+@check("object-protocols")
 def streams_and_events_take_weak_references_and_subclasses(bench: Bench) -> None:
     class Lane(Stream):
         note = ""
@@ -109,14 +109,14 @@ def streams_and_events_take_weak_references_and_subclasses(bench: Bench) -> None
     lane.close(timeout=bench.patience)
 
 
-@check("3.1")
+@check("object-protocols")
 def pickling_a_stream_or_an_event_is_a_type_error(bench: Bench) -> None:
     stream = bench.stream()
     for thing in (stream, bench.event(), stream.record_event()):
         raises(TypeError, partial(pickle.dumps, thing), "pickling", "process")
 
 
-@check("3.1")
+@check("stream-identity")
 def a_stream_has_its_device_and_its_priority(bench: Bench) -> None:
     stream = bench.stream(priority=-1, name="copies")
     equal((stream.device, stream.device_type), (bench.where, bench.kind), "the device of a stream")
@@ -126,7 +126,7 @@ def a_stream_has_its_device_and_its_priority(bench: Bench) -> None:
     expect("copies" in repr(stream) and str(stream.stream_id) in repr(stream), "repr names the stream")
 
 
-@check("3.2")
+@check("never-recorded")
 def a_never_recorded_event_is_done_and_holds_no_stream(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
     expect(event.query() is True, "query of a never recorded event is True")
@@ -137,7 +137,7 @@ def a_never_recorded_event_is_done_and_holds_no_stream(bench: Bench) -> None:
     equal(event.version, 0, "the version of a never recorded event")
 
 
-@check("3.2", "timing")
+@check("never-recorded", "timing")
 def elapsed_time_of_a_never_recorded_event_is_a_value_error(bench: Bench) -> None:
     stream, never = bench.stream(), bench.event(enable_timing=True)
     done = bench.done(stream, enable_timing=True)

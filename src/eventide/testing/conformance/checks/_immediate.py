@@ -1,4 +1,4 @@
-"""Devices that run work inside ``submit`` (decisions 5, 6, 8 and 12)."""
+"""Devices that run work inside ``submit``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def immediate(bench: Bench) -> None:
         raise CheckSkippedError("it is 'deferred'")
 
 
-@check("3.5")
+@check("immediate-work")
 def an_immediate_device_runs_work_inside_submit_with_its_stream_current(bench: Bench) -> None:
     immediate(bench)
     stream, seen = bench.stream(), list[object]()
@@ -33,7 +33,7 @@ def an_immediate_device_runs_work_inside_submit_with_its_stream_current(bench: B
     equal(future.result(bench.patience), None, "its value")
 
 
-@check("3.5")
+@check("immediate-work")
 def work_of_an_immediate_device_may_use_its_own_stream(bench: Bench) -> None:
     immediate(bench)
     stream, events = bench.stream(), list[Event]()
@@ -48,7 +48,7 @@ def work_of_an_immediate_device_may_use_its_own_stream(bench: Bench) -> None:
     expect(events[0].query() and stream.query(), "all of it is over")
 
 
-@check("3.6")
+@check("immediate-errors")
 def an_immediate_device_runs_nothing_behind_a_failure(bench: Bench) -> None:
     immediate(bench)
     stream, log, error = bench.stream(), list[int](), Boom("first")
@@ -69,7 +69,7 @@ def an_immediate_device_runs_nothing_behind_a_failure(bench: Bench) -> None:
     raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the failure")
 
 
-@check("3.6", "heals")
+@check("immediate-errors", "heals")
 def a_synchronize_that_gave_up_heals_no_immediate_stream(bench: Bench) -> None:
     immediate(bench)
     stream, log = bench.stream(), list[int]()
@@ -84,7 +84,7 @@ def a_synchronize_that_gave_up_heals_no_immediate_stream(bench: Bench) -> None:
     equal(log, [2], "what ran")
 
 
-@check("3.6", "gate")
+@check("immediate-errors", "gate")
 def work_that_ran_ahead_of_a_failure_elsewhere_fails_all_the_same(bench: Bench) -> None:
     # The function ran inside submit; what it waits for fails only later.
     immediate(bench)
@@ -117,7 +117,7 @@ class _Collector(Observer):
         self.records.append(("completion", record.work, record.start_ns, record.end_ns))
 
 
-@check("4.4", "timing")
+@check("hook-work", "timing")
 def immediate_work_is_reported_as_submission_then_completion_with_the_device_s_times(bench: Bench) -> None:
     immediate(bench)
     stream, observer = bench.stream(), _Collector()

@@ -1,4 +1,4 @@
-"""Dropping and closing what is in use (decision 15)."""
+"""Dropping and closing what is in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eventide.testing.conformance._expect import equal, expect, raises
 from eventide.testing.conformance._tools import Boom
 
 
-@check("3.15")
+@check("drop-is-safe")
 def a_wait_survives_the_event_it_waits_for(bench: Bench) -> None:
     (stream, other), log = bench.streams(2), list[str]()
     hold = bench.hold(stream)
@@ -29,7 +29,7 @@ def a_wait_survives_the_event_it_waits_for(bench: Bench) -> None:
     equal(log, ["first", "second"], "the order over two streams")
 
 
-@check("3.15")
+@check("drop-is-safe")
 def a_stream_that_is_dropped_finishes_its_work(bench: Bench) -> None:
     stream, log = Stream(bench.device), list[int]()
     hold = bench.hold(stream)
@@ -44,7 +44,7 @@ def a_stream_that_is_dropped_finishes_its_work(bench: Bench) -> None:
     equal(log, [0, 1, 2, 3, 4], "what ran after the stream was dropped")
 
 
-@check("3.15")
+@check("close-drains")
 def close_drains_and_closing_twice_is_fine(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     for number in range(20):
@@ -57,7 +57,7 @@ def close_drains_and_closing_twice_is_fine(bench: Bench) -> None:
     stream.close(timeout=bench.patience)
 
 
-@check("3.15", "concurrent")
+@check("close-drains", "concurrent")
 def a_close_that_timed_out_can_be_repeated(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -68,7 +68,7 @@ def a_close_that_timed_out_can_be_repeated(bench: Bench) -> None:
     equal(future.result(0), 5, "work that was queued")
 
 
-@check("3.15")
+@check("closed-stream")
 def an_event_of_a_closed_stream_still_answers(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = stream.record_event()
@@ -79,7 +79,7 @@ def an_event_of_a_closed_stream_still_answers(bench: Bench) -> None:
     equal(other.submit(int, "1").result(bench.patience), 1, "work behind a wait for it")
 
 
-@check("3.15")
+@check("close-drains")
 def with_does_not_close_a_stream(bench: Bench) -> None:
     stream = bench.stream()
     with stream:
@@ -88,7 +88,7 @@ def with_does_not_close_a_stream(bench: Bench) -> None:
     equal(stream.submit(int, "4").result(bench.patience), 4, "work afterwards")
 
 
-@check("3.15")
+@check("references-released")
 def work_and_its_arguments_are_let_go_when_they_are_over(bench: Bench) -> None:
     class Thing:
         def __call__(self, error: Exception | None = None) -> None:
@@ -108,7 +108,7 @@ def work_and_its_arguments_are_let_go_when_they_are_over(bench: Bench) -> None:
         bench.is_freed(reference, f"work that {how}")
 
 
-@check("3.15")
+@check("references-released")
 def dropped_streams_events_and_futures_go_away(bench: Bench) -> None:
     stream = Stream(bench.device)
     event, future = stream.record_event(), stream.submit(int)

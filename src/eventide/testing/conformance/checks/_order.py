@@ -1,4 +1,4 @@
-"""Order: what a stream, a marker and a wait promise (decision 3, and the words of chapter 1)."""
+"""Order: what a stream, a marker and a wait promise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, expect
 
 
-@check("3.3")
+@check("order-within-stream")
 def work_of_one_stream_runs_in_the_order_of_submission(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     hold = bench.hold(stream)
@@ -18,7 +18,7 @@ def work_of_one_stream_runs_in_the_order_of_submission(bench: Bench) -> None:
     equal(log, list(range(50)), "the order in which work ran")
 
 
-@check("3.3")
+@check("runs-exactly-once")
 def every_work_runs_exactly_once(bench: Bench) -> None:
     log = list[int]()
     streams = bench.streams(3)
@@ -30,7 +30,7 @@ def every_work_runs_exactly_once(bench: Bench) -> None:
     equal(sorted(log), list(range(99)), "what ran, sorted")
 
 
-@check("3.3")
+@check("order-within-stream")
 def query_is_false_until_the_work_before_the_marker_is_over(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
@@ -43,7 +43,7 @@ def query_is_false_until_the_work_before_the_marker_is_over(bench: Bench) -> Non
     bench.eventually(stream.query, "the stream is idle")
 
 
-@check("3.3")
+@check("wait-orders-streams")
 def a_marker_behind_a_wait_is_pending_while_the_event_is(bench: Bench) -> None:
     # With no work in between: the marker itself has to wait.
     stream = bench.stream()
@@ -56,7 +56,7 @@ def a_marker_behind_a_wait_is_pending_while_the_event_is(bench: Bench) -> None:
     stream.synchronize(timeout=bench.patience)
 
 
-@check("3.3")
+@check("order-within-stream")
 def a_marker_is_passed_after_the_work_before_it(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     for count in range(1, 21):
@@ -68,7 +68,7 @@ def a_marker_is_passed_after_the_work_before_it(bench: Bench) -> None:
         equal(len(log), count, "work that ran before the marker was passed")
 
 
-@check("3.3")
+@check("order-within-stream")
 def a_stream_is_not_idle_while_its_last_work_runs(bench: Bench) -> None:
     # Elsewhere a stream says idle as soon as its queue is empty.
     stream = bench.stream()
@@ -81,7 +81,7 @@ def a_stream_is_not_idle_while_its_last_work_runs(bench: Bench) -> None:
     expect(event.query() and stream.query(), "idle after synchronize")
 
 
-@check("3.3")
+@check("wait-orders-streams")
 def a_stream_that_waits_runs_later_work_after_the_event(bench: Bench) -> None:
     (stream, other), log = bench.streams(2), list[str]()
     hold = bench.hold(stream)
@@ -96,7 +96,7 @@ def a_stream_that_waits_runs_later_work_after_the_event(bench: Bench) -> None:
     equal(log, ["first", "second"], "the order over two streams")
 
 
-@check("3.3")
+@check("wait-orders-streams")
 def a_wait_orders_nothing_that_was_queued_before_it(bench: Bench) -> None:
     stream, other = bench.streams(2)
     hold = bench.hold(stream)
@@ -106,7 +106,7 @@ def a_wait_orders_nothing_that_was_queued_before_it(bench: Bench) -> None:
     hold.release()
 
 
-@check("3.3")
+@check("wait-orders-streams")
 def every_stream_that_waits_for_an_event_is_let_go(bench: Bench) -> None:
     stream, *others = bench.streams(5)
     hold = bench.hold(stream)
@@ -119,7 +119,7 @@ def every_stream_that_waits_for_an_event_is_let_go(bench: Bench) -> None:
     equal([future.result(bench.patience) for future in futures], [5] * 4, "work of four streams that waited")
 
 
-@check("3.3")
+@check("wait-orders-streams")
 def wait_stream_waits_for_all_that_is_queued_there_now(bench: Bench) -> None:
     (stream, other, third), log = bench.streams(3), list[int]()
     hold = bench.hold(stream)

@@ -1,4 +1,4 @@
-"""Pools: events used again are as good as new (decision 16)."""
+"""Pools: events used again are as good as new."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eventide.testing.conformance._hold import Hold
 UNKNOWN = 2**40
 
 
-@check("3.16")
+@check("pool-reuse")
 def the_event_that_came_back_last_goes_out_first_with_its_id(bench: Bench) -> None:
     stream, pool = bench.stream(), bench.pool()
     events = [pool.acquire() for _ in range(3)]
@@ -34,7 +34,7 @@ def the_event_that_came_back_last_goes_out_first_with_its_id(bench: Bench) -> No
     equal(pool.stats(), PoolStats(created=3, in_use=3, cached=0, reused=3), "what the pool counted")
 
 
-@check("3.16")
+@check("pool-reuse")
 def an_event_released_while_pending_is_as_good_as_new(bench: Bench) -> None:
     # Elsewhere it answers for, or waits for, its previous owner.
     (stream, other), pool = bench.streams(2), bench.pool()
@@ -54,7 +54,7 @@ def an_event_released_while_pending_is_as_good_as_new(bench: Bench) -> None:
     hold.release()
 
 
-@check("3.16")
+@check("pool-reuse")
 def a_reused_event_waits_for_its_own_record(bench: Bench) -> None:
     # Elsewhere a pooled event is not reset on the same stream.
     stream, pool = bench.stream(), bench.pool()
@@ -76,7 +76,7 @@ def a_reused_event_waits_for_its_own_record(bench: Bench) -> None:
     equal(pool.stats().created, 1, "events the pool made")
 
 
-@check("3.16")
+@check("pool-by-id")
 def every_verb_takes_an_id(bench: Bench) -> None:
     (stream, other), pool, log = bench.streams(2), bench.pool(), list[str]()
     number = pool.acquire_id()
@@ -95,7 +95,7 @@ def every_verb_takes_an_id(bench: Bench) -> None:
     equal(pool.acquire_id(), number, "the id that goes out next")
 
 
-@check("3.16", "timing")
+@check("pool-by-id", "timing")
 def times_are_taken_by_id_as_well(bench: Bench) -> None:
     stream, pool = bench.stream(), bench.pool()
     start, end = pool.acquire_id(enable_timing=True), pool.acquire_id(enable_timing=True)
@@ -105,7 +105,7 @@ def times_are_taken_by_id_as_well(bench: Bench) -> None:
     expect(pool.elapsed_time(start, end) >= 0, "milliseconds between two ids")
 
 
-@check("3.16")
+@check("pool-by-id")
 def an_unknown_id_is_an_event_error_and_leaves_the_pool_usable_from_every_thread(bench: Bench) -> None:
     # Elsewhere the error is raised with the pool's lock held.
     pool, together = bench.pool(), threading.Barrier(3)

@@ -1,4 +1,4 @@
-"""Timing: the checks of elapsed_time in their order, and what the numbers mean (decision 4)."""
+"""Timing: the checks of elapsed_time in their order, and what the numbers mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eventide.testing.conformance._expect import CheckSkippedError, equal, expec
 NO_TIMING = "Both events must be created with argument 'enable_timing=True'."
 
 
-@check("3.4")
+@check("elapsed-time-errors")
 def elapsed_time_checks_the_type_first_and_timing_next(bench: Bench) -> None:
     plain = bench.event()
     things: tuple[Any, ...] = (None, 5, "end", bench.stream())
@@ -24,7 +24,7 @@ def elapsed_time_checks_the_type_first_and_timing_next(bench: Bench) -> None:
     raises(ValueError, lambda: plain.elapsed_time(bench.event()), "neither has timing, nor was recorded", NO_TIMING)
 
 
-@check("3.4", "timing")
+@check("elapsed-time-errors", "timing")
 def elapsed_time_wants_timing_of_both_events(bench: Bench) -> None:
     stream = bench.stream()
     timed, plain = bench.done(stream, enable_timing=True), stream.record_event()
@@ -34,7 +34,7 @@ def elapsed_time_wants_timing_of_both_events(bench: Bench) -> None:
     raises(ValueError, lambda: plain.completed_at, "completed_at without timing", "enable_timing=True")
 
 
-@check("3.4", "timing")
+@check("elapsed-time-errors", "timing")
 def elapsed_time_between_device_types_is_a_value_error(bench: Bench) -> None:
     elsewhere = bench.another_type()
     mine, other = bench.event(enable_timing=True), Event(elsewhere, enable_timing=True)
@@ -42,7 +42,7 @@ def elapsed_time_between_device_types_is_a_value_error(bench: Bench) -> None:
     raises(ValueError, lambda: other.elapsed_time(mine), "two device types")
 
 
-@check("3.4", "timing")
+@check("elapsed-time-errors", "timing")
 def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> None:
     stream, other = bench.streams(2)
     done = bench.done(other, enable_timing=True)
@@ -57,7 +57,7 @@ def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> N
     expect(isinstance(done.elapsed_time(pending), float), "milliseconds as a float, once both are done")
 
 
-@check("3.4", "timing")
+@check("elapsed-time", "timing")
 def elapsed_time_may_be_called_twice_and_after_synchronize(bench: Bench) -> None:
     # Elsewhere it hangs.
     stream = bench.stream()
@@ -69,7 +69,7 @@ def elapsed_time_may_be_called_twice_and_after_synchronize(bench: Bench) -> None
     equal(len({start.elapsed_time(end) for _ in range(3)}), 1, "different answers to one question")
 
 
-@check("3.4", "timing")
+@check("elapsed-time", "timing")
 def elapsed_time_is_the_difference_of_the_completion_times_in_milliseconds(bench: Bench) -> None:
     stream = bench.stream()
     start = bench.recorded(stream, enable_timing=True)
@@ -85,7 +85,7 @@ def elapsed_time_is_the_difference_of_the_completion_times_in_milliseconds(bench
     equal(start.elapsed_time(start), 0.0, "from an event to itself")
 
 
-@check("3.4", "timing")
+@check("device-time", "timing")
 def times_of_one_stream_never_run_backwards(bench: Bench) -> None:
     # Elsewhere short intervals come out reversed.
     stream = bench.stream()
@@ -99,7 +99,7 @@ def times_of_one_stream_never_run_backwards(bench: Bench) -> None:
     expect(all(first <= second for first, second in pairwise(times)), f"times in stream order never fall: {times}")
 
 
-@check("3.4", "timing")
+@check("device-time", "timing")
 def a_time_is_when_the_device_passed_the_marker_not_when_the_host_noticed(bench: Bench) -> None:
     # The host queries the later marker first. A device that is slow to pass the other one gets another try.
     stream, other = bench.streams(2)
@@ -116,7 +116,7 @@ def a_time_is_when_the_device_passed_the_marker_not_when_the_host_noticed(bench:
     expect(not late, f"a marker that was passed first has a time that is {min(late)} ns after the other's, every time")
 
 
-@check("3.4", "timing")
+@check("device-time", "timing")
 def a_time_is_not_before_the_end_of_the_work_in_front_of_the_marker(bench: Bench) -> None:
     stream, other = bench.streams(2)
     for way in (bench.hold, bench.stall):
@@ -128,7 +128,7 @@ def a_time_is_not_before_the_end_of_the_work_in_front_of_the_marker(bench: Bench
         expect(meanwhile.elapsed_time(event) >= 0, "a marker is passed after all that was done while it was pending")
 
 
-@check("3.4", "timing")
+@check("device-time", "timing")
 def a_wait_orders_the_times_of_two_streams(bench: Bench) -> None:
     stream, other = bench.streams(2)
     hold = bench.hold(stream)
@@ -140,7 +140,7 @@ def a_wait_orders_the_times_of_two_streams(bench: Bench) -> None:
     expect(start.elapsed_time(end) >= 0, "what waited is not earlier than what it waited for")
 
 
-@check("3.4", "timing")
+@check("elapsed-time", "timing")
 def a_time_does_not_change_until_a_new_record(bench: Bench) -> None:
     stream = bench.stream()
     event = bench.done(stream, enable_timing=True)
@@ -154,7 +154,7 @@ def a_time_does_not_change_until_a_new_record(bench: Bench) -> None:
     expect(event.completed_at > before, "a record behind more work has a later time")
 
 
-@check("3.4", "timing")
+@check("device-time", "timing")
 def the_time_of_a_marker_lies_between_the_marks_of_the_host(bench: Bench) -> None:
     # Whatever clock the device has: it is mapped onto the trace's, and the error is stated.
     if bench.capabilities.clock == "virtual":

@@ -1,4 +1,4 @@
-"""Versions: a wait is bound to the marker that was there when it was called (decision 3)."""
+"""Versions: a wait is bound to the marker that was there when it was called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eventide.testing.conformance._expect import equal, expect
 from eventide.testing.conformance._hold import Hold
 
 
-@check("3.3")
+@check("wait-binds-version")
 def a_later_record_does_not_delay_a_wait(bench: Bench) -> None:
     # Elsewhere a waiter on the finished first record blocks on the second.
     stream, other = bench.streams(2)
@@ -26,7 +26,7 @@ def a_later_record_does_not_delay_a_wait(bench: Bench) -> None:
     hold.release()
 
 
-@check("3.3")
+@check("wait-binds-version")
 def a_pending_wait_ends_with_the_record_it_was_made_for(bench: Bench) -> None:
     stream, other = bench.streams(2)
     first = bench.hold(stream)
@@ -41,7 +41,7 @@ def a_pending_wait_ends_with_the_record_it_was_made_for(bench: Bench) -> None:
     second.release()
 
 
-@check("3.3")
+@check("wait-binds-version")
 def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
     (stream, idle, other), log = bench.streams(3), list[str]()
     hold = bench.hold(stream)
@@ -57,7 +57,7 @@ def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
     equal(log, ["first", "second"], "the order over two streams")
 
 
-@check("3.3")
+@check("query-newest-version")
 def query_refers_to_the_newest_record(bench: Bench) -> None:
     # Elsewhere query says done while the second record is pending.
     def query(way: Callable[[Stream], Hold]) -> None:
@@ -76,7 +76,7 @@ def query_refers_to_the_newest_record(bench: Bench) -> None:
     query(bench.stall)
 
 
-@check("3.3")
+@check("query-newest-version")
 def a_new_marker_is_independent_of_the_markers_before_it(bench: Bench) -> None:
     # A device may use the memory of a finished marker again, and must not use its state.
     def use_again(way: Callable[[Stream], Hold]) -> None:
@@ -95,7 +95,7 @@ def a_new_marker_is_independent_of_the_markers_before_it(bench: Bench) -> None:
     use_again(bench.stall)
 
 
-@check("3.3")
+@check("event-thread-safe")
 def an_event_may_be_used_from_several_threads_at_once(bench: Bench) -> None:
     event, streams = bench.event(), bench.streams(3)
 

@@ -1,4 +1,4 @@
-"""Wrong types, closed streams and what a device does not have (decision 11)."""
+"""Wrong types, closed streams and what a device does not have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eventide.testing.conformance._check import check
 from eventide.testing.conformance._expect import equal, raises
 
 
-@check("3.11")
+@check("wrong-types")
 def wrong_types_are_type_errors_and_change_nothing(bench: Bench) -> None:
     stream, event = bench.stream(), bench.event()
     verbs: tuple[Callable[[Any], object], ...] = (
@@ -42,7 +42,7 @@ def wrong_types_are_type_errors_and_change_nothing(bench: Bench) -> None:
     equal(stream.submit(int, "3").result(bench.patience), 3, "work of the stream afterwards")
 
 
-@check("3.11")
+@check("closed-stream")
 def every_verb_of_a_closed_stream_is_a_stream_error(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = bench.done(other)
@@ -61,12 +61,12 @@ def every_verb_of_a_closed_stream_is_a_stream_error(bench: Bench) -> None:
         raises(StreamError, verb, f"{name} of a closed stream", "closed")
 
 
-@check("3.11")
+@check("event-options")
 def an_event_keeps_the_option_blocking(bench: Bench) -> None:
     equal(Event(bench.device, blocking=True).blocking, True, "blocking as given")
 
 
-@check("3.11")
+@check("event-device")
 def recording_an_event_on_a_stream_of_another_device_type_is_a_value_error(bench: Bench) -> None:
     foreign = bench.stream(bench.another_type())
     event = bench.event()

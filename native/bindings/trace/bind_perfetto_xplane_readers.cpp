@@ -13,7 +13,7 @@ namespace {
 
 using Reader = formats::PftraceReader;
 
-// (offsets, bytes) of strings, as Arrow's large_string has them. Texts of other tools may be no UTF-8: Python looks.
+// (offsets, bytes) of strings, as Arrow's large_string has them. Texts of other tools may be no UTF-8: Python checks.
 nb::tuple texts_of(const TextTable& texts) {
     std::vector<int64_t> offsets{0};
     offsets.insert(offsets.end(), texts.ends().data(), texts.ends().data() + texts.size());
@@ -147,7 +147,7 @@ nb::dict read_xplane(nb::bytes data) {
 
 }  // namespace
 
-void bind_trace_readers(nb::module_& m) {
+void bind_perfetto_xplane_readers(nb::module_& m) {
     nb::class_<Reader>(m, "PftraceReader", "Reads Perfetto's track events.")
         .def(nb::init<>())
         .def(

@@ -1,4 +1,4 @@
-// Reading trace files: columns as arrays, for Arrow to wrap.
+// The reader of .eventide files: columns as arrays, for Arrow to wrap.
 #include <nanobind/stl/string.h>
 
 #include <system_error>
@@ -148,12 +148,12 @@ auto reading(const std::string& path, F f) {
 
 }  // namespace
 
-void bind_trace_reader(nb::module_& m) {
+void bind_eventide_reader(nb::module_& m) {
     nb::class_<recorder::RawTrace>(m, "RawTrace", "A trace file in memory: its frames are checked, and not decoded.")
         .def_prop_ro(
             "has_buffer", [](const recorder::RawTrace& raw_trace) { return !raw_trace.buffer.empty(); },
             "Whether the buffer of a recording that was not closed is part of this.")
-        .def("columns", &columns_of, "The columns of everything in it, as arrays, and what the file says of itself.");
+        .def("columns", &columns_of, "The columns of everything in it, as arrays, and the metadata of the file.");
     m.def(
         "load_trace",
         [](const std::string& path) {
@@ -162,7 +162,7 @@ void bind_trace_reader(nb::module_& m) {
                 return recorder::load(path);
             });
         },
-        nb::arg("path"), "Reads a trace file; what happens to the file later does not matter.");
+        nb::arg("path"), "Reads a trace file into memory; later changes of the file have no effect.");
     m.def(
         "recover_trace",
         [](const std::string& path) {
