@@ -31,47 +31,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-bool is_blank(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 }  // namespace
-
-bool Scanner::fail(const char* why) {
-    problem = Problem::bad;
-    message = why;
-    return false;
-}
-
-bool Scanner::more() {
-    problem = Problem::more;
-    return false;
-}
-
-bool Scanner::space() {
-    while (at < end && is_blank(*at)) ++at;
-    return at < end || more();
-}
-
-bool Scanner::expect(char c, const char* why) {
-    if (!space()) return false;
-    if (*at != c) return fail(why);
-    ++at;
-    return true;
-}
-
-bool Scanner::separator(char close, bool& last) {
-    if (!space()) return false;
-    if (*at == close) {
-        last = true;
-    } else if (*at == ',') {
-        last = false;
-    } else {
-        return fail(close == '}' ? "expected , or } in an object" : "expected , or ] in an array");
-    }
-    ++at;
-    return true;
-}
 
 bool Scanner::string(Value& out) {
     out = {.begin = at, .kind = Kind::string};

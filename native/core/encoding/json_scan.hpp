@@ -47,15 +47,37 @@ struct Scanner {
     const char* message = "";
     int max_depth = MAX_DEPTH;
 
-    bool fail(const char* why);  // always false
-    bool more();                 // always false
-
-    bool space();  // moves behind blanks; false at the end of the text
-    bool expect(char c, const char* why);
+    bool fail(const char* why) {  // always false
+        problem = Problem::bad;
+        message = why;
+        return false;
+    }
+    bool more() {  // always false
+        problem = Problem::more;
+        return false;
+    }
+    // Moves behind blanks; false at the end of the text.
+    bool space() {
+        while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) ++at;
+        return at < end || more();
+    }
+    bool expect(char c, const char* why) {
+        if (!space()) return false;
+        if (*at != c) return fail(why);
+        ++at;
+        return true;
+    }
     bool value(Value& out);   // any value, checked completely
     bool string(Value& out);  // `at` is at the quote
     // After an element: moves behind a comma, or behind the closing bracket and sets `last`.
-    bool separator(char close, bool& last);
+    bool separator(char close, bool& last) {
+        if (!space()) return false;
+        last = *at == close;
+        if (!last && *at != ',')
+            return fail(close == '}' ? "expected , or } in an object" : "expected , or ] in an array");
+        ++at;
+        return true;
+    }
 
   private:
     bool scalar(Value& out);

@@ -34,8 +34,8 @@ const char* decode_escape(std::string& out, const char* p, const char* end) {
 
 }  // namespace
 
-std::string decode(const Value& string) {
-    std::string out;
+void decode(const Value& string, std::string& out) {
+    out.clear();
     const char* p = string.begin + 1;
     const char* end = string.end - 1;
     out.reserve(size_t(end - p));
@@ -43,7 +43,9 @@ std::string decode(const Value& string) {
         if (*p == '\\') {
             p = decode_escape(out, p, end);
         } else if (uint8_t(*p) < 0x80) {
-            out += *p++;
+            const char* const run = p;
+            while (p < end && *p != '\\' && uint8_t(*p) < 0x80) ++p;
+            out.append(run, size_t(p - run));
         } else if (const int length = utf8_length(p, end)) {
             out.append(p, size_t(length));
             p += length;
@@ -52,6 +54,11 @@ std::string decode(const Value& string) {
             ++p;
         }
     }
+}
+
+std::string decode(const Value& string) {
+    std::string out;
+    decode(string, out);
     return out;
 }
 

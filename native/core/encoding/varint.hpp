@@ -19,7 +19,7 @@ inline constexpr int longest_varint = 10;
 
 // Writes at p and returns the end; longest_varint bytes must be available. Byte: char or uint8_t.
 template <class Byte>
-Byte* put_varint(Byte* p, uint64_t v) noexcept {
+inline Byte* put_varint(Byte* p, uint64_t v) noexcept {
     for (; v >= 0x80; v >>= 7) *p++ = Byte(v | 0x80);
     *p++ = Byte(v);
     return p;
@@ -27,7 +27,7 @@ Byte* put_varint(Byte* p, uint64_t v) noexcept {
 
 // Reads at p, which then is behind the number. False where the bytes end first or the number has more than 64 bits.
 template <class Byte>
-bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
+inline bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
     out = 0;
     for (int shift = 0; p < end && shift < 64; shift += 7) {
         const auto b = uint8_t(*p++);

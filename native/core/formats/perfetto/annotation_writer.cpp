@@ -18,9 +18,10 @@ namespace annotation = fields::annotation;
 constexpr size_t max_dict_depth = 100;  // deeper values are written as JSON text
 constexpr int max_json_depth = 200;     // of such a text; AnnotationReader has the same limit
 
-bool is_empty(Scanner scan) {
-    const char close = *scan.at++ == '{' ? '}' : ']';
-    return scan.space() && *scan.at == close;
+// Whether the dict or array at `at` is empty.
+bool is_empty(const Scanner& scan) {
+    Scanner ahead{scan.at + 1, scan.end};
+    return ahead.space() && *ahead.at == (*scan.at == '{' ? '}' : ']');
 }
 
 void append_number(Bytes& out, std::string_view text) {
@@ -148,7 +149,7 @@ void AnnotationWriter::remember(uint32_t field, int32_t event_name, std::string_
 std::string_view AnnotationWriter::text_of(const Value& string) {
     bad_text_ |= (string.flags & json::BAD_TEXT) != 0;
     if (!string.flags) return string.inner();
-    decoded_ = json::decode(string);
+    json::decode(string, decoded_);
     return decoded_;
 }
 
