@@ -115,8 +115,7 @@ class World:
 
     @staticmethod
     def _hook_errors() -> int:
-        registries = [getattr(et.hooks, name.title().replace("_", "") + "Callbacks") for name in HOOKS]
-        return sum(registry.statistics()["errors"] for registry in registries)
+        return sum(et.hooks.statistics(name)["errors"] for name in HOOKS)
 
     def drained(self, call: Any, stream: et.Stream) -> None:
         """synchronize or close; an error of work that was made to fail is noted, any other is raised."""

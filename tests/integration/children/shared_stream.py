@@ -162,9 +162,10 @@ def callback_finds_no_thread(kind: str) -> None:
         event.notify(lambda _: first.set())
         event.synchronize(TIMEOUT)
     deadline = time.monotonic() + TIMEOUT
-    while not first.wait(0.001):  # one of work that is over already needs no thread
+    while not first.wait(0.001):
         assert time.monotonic() < deadline, "the callback never ran"
-        stream.submit(int).add_done_callback(lambda _: None)
+        # Long enough to be pending when the callback is added: one of complete work needs no thread.
+        stream.submit(time.sleep, 0.005).add_done_callback(lambda _: None)
 
 
 if __name__ == "__main__":
