@@ -26,7 +26,7 @@ struct LiveFailures {
     std::unordered_set<PyObject*> shown;      // of those: what the program may have added to
     std::unordered_set<PythonFailure*> gone;  // whose stream is gone, not reported
     bool exiting = false;
-    std::atomic<bool> any_shown{false};  // relaxed: the fences of notifier::request_sweep order it for the notifier
+    std::atomic<bool> any_shown{false};  // relaxed: notifier::request_sweep orders it for the notifier
     int64_t wait_ns = first_wait_ns;     // until the notifier looks again; the GIL guards it
 
     static constexpr int64_t first_wait_ns = 5'000'000;

@@ -79,8 +79,8 @@ struct Due {
     std::vector<PyObject*> objects;
     std::atomic<bool> any{false};
     std::atomic<Dropped*> nodes{nullptr};  // newest first; taken whole, so there is no ABA
-    // Relaxed: what was added may be missed by a thread that happens to look. The notifier looks later, ordered by the
-    // fences of notifier::request_sweep.
+    // Relaxed: what was added may be missed by a thread that happens to look. The notifier looks later, ordered by
+    // notifier::request_sweep.
     bool empty() const { return !any.load(std::memory_order_relaxed) && !nodes.load(std::memory_order_relaxed); }
 };
 Due* due = new Due;

@@ -57,10 +57,10 @@ void run_list(State& s, Task* t, HostRun& run) {
 }
 
 void sweep_once(State& s, HostRun& run) {
-    s.sweep_at.store(INT64_MAX, std::memory_order_relaxed);
-    // With the fence of request_sweep: either that sees this store, and asks for another sweep, or needed() sees what
-    // its caller left to clean up. Without both, a weakly ordered CPU may do neither, and the request is lost.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    // Both sides change sweep_at by one read-modify-write, so one is first. If request_sweep is, this exchange reads what
+    // it released, and needed() sees what its caller left to clean up. If this is, request_sweep reads INT64_MAX and asks
+    // for another sweep. (Fences would do as well; TSan does not support them.)
+    s.sweep_at.exchange(INT64_MAX, std::memory_order_seq_cst);
     if (!sweeper.needed()) return;
     run.enter(now_ns());
     sweeper.sweep();
@@ -137,8 +137,7 @@ void set_sweeper(Sweeper given) {
 void request_sweep(int64_t after_ns) {
     State& s = *state;
     const int64_t at = now_ns() + after_ns;
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // after what needed() reads, before sweep_at: see sweep_once
-    int64_t before = s.sweep_at.load(std::memory_order_relaxed);
+    int64_t before = s.sweep_at.fetch_add(0, std::memory_order_seq_cst);  // not a load: see sweep_once
     do {
         if (before <= at) return;
     } while (!s.sweep_at.compare_exchange_weak(before, at, std::memory_order_seq_cst));
