@@ -57,9 +57,9 @@ void run_list(State& s, Task* t, HostRun& run) {
 }
 
 void sweep_once(State& s, HostRun& run) {
-    // Both sides change sweep_at by one read-modify-write, so one is first. If request_sweep is, this exchange reads what
-    // it released, and needed() sees what its caller left to clean up. If this is, request_sweep reads INT64_MAX and asks
-    // for another sweep. (Fences would do as well; TSan does not support them.)
+    // Both sides change sweep_at by one read-modify-write, so one is first. If request_sweep is, this exchange reads
+    // what it released, and needed() sees what its caller left to clean up. If this is, request_sweep reads INT64_MAX
+    // and asks for another sweep. (Fences would do as well; TSan does not support them.)
     s.sweep_at.exchange(INT64_MAX, std::memory_order_seq_cst);
     if (!sweeper.needed()) return;
     run.enter(now_ns());
