@@ -28,13 +28,14 @@ VENV := .venv/bin/python
 TOOLS := .venv/tools-$(call hash,pyproject.toml)
 PACKAGE := .venv/package-$(call hash,pyproject.toml)
 TESTING := .venv/testing-$(call hash,pyproject.toml)
+WEB := web/node_modules/installed-$(call hash,web/package-lock.json)
 HEAVY := .venv/heavy-$(call hash,requirements/heavy.txt)
 FUZZ := .venv/fuzz-$(call hash,requirements/fuzz.txt)
 BENCH := .venv/bench-$(call hash,requirements/bench.txt)
 
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.h')
 
-.PHONY: help build demo test test-heavy test-all bench lint format native-quick native-test test-asan test-tsan soak \
+.PHONY: help build demo test test-heavy test-all bench web lint format native-quick native-test test-asan test-tsan soak \
     stress sanitizer-nightly fuzz fuzz-quick fuzz-build machines stubs clean
 
 help:  ## Show this list (the default)
@@ -48,10 +49,13 @@ demo: build  ## Run the demo
 test: lint native-quick  ## Lint, then every light test
 	pytest -m "not heavy" $(PARALLEL)
 
-test-heavy: $(HEAVY)  ## What make test leaves out: tests that take long or need torch, pyopencl, JAX ...
+test-heavy: $(HEAVY) $(WEB)  ## What make test leaves out: tests that take long or need torch, pyopencl, JAX ...
 	pytest -m heavy $(PARALLEL)
 
 test-all: test test-heavy native-test test-asan test-tsan  ## Everything: light, heavy, and the sanitizers
+
+web: $(WEB)  ## Build the page of the report (web/) into the Python package; needs Node
+	cd web && npm run --silent build
 
 bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="submit --quick" for a part of it
 	python -m benchmarks $(ARGS)
@@ -90,7 +94,7 @@ preload = $(foreach library,$(1) stdc++,$(shell $(CXX) -print-file-name=lib$(lib
 REPORTS := $(CURDIR)/build/reports
 
 # OpenCL's loader finds no platform behind a preloaded runtime, and says so where pyopencl is installed.
-WITHOUT_OPENCL := --deselect tests/unit/test_sim_streams.py::test_there_are_as_many_as_one_says
+WITHOUT_OPENCL := --deselect tests/unit/test_sim_streams.py::test_the_number_of_sim_devices_is_configurable
 
 # $(call instrumented,<address or thread>,<libraries>,<variables of the sanitizer>,<arguments of pytest>)
 # Child processes inherit it all; what they report is in files, and fails the run whatever the test made of it.
@@ -112,7 +116,7 @@ TSAN_FLAGS := TSAN_OPTIONS="suppressions=$(CURDIR)/native/tests/tsan.supp log_pa
     ignore_noninstrumented_modules=1 die_after_fork=0 detect_deadlocks=0 exitcode=66"
 
 ASAN_TESTS := tests/unit tests/property $(addprefix tests/integration/test_,$(addsuffix .py,close_race conformance \
-    immediate immediate_locks plugin plugin_faults plugin_threads seed_stream_and_event threads_race))
+    immediate immediate_locks plugin plugin_faults plugin_threads plugin_streams threads_race))
 TSAN_TESTS := $(addprefix tests/unit/test_,$(addsuffix .py,asyncio backpressure blocking close completion \
     current_stream deadlock future gil handover hooks notify pool recorder sim_streams)) \
     $(addprefix tests/property/test_,$(addsuffix .py,concurrent_order backpressure_property)) \
@@ -213,6 +217,10 @@ $(TESTING): | $(PACKAGE)
 
 $(HEAVY): requirements/heavy.txt | $(TESTING)
 	pip install -q -r $<
+	@touch $@
+
+$(WEB): web/package-lock.json
+	cd web && npm ci --silent --no-fund --no-audit
 	@touch $@
 
 $(FUZZ): requirements/fuzz.txt | $(TESTING)

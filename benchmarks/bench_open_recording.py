@@ -137,7 +137,7 @@ def stopping(size: int) -> Round:
 def refuse_losses(trace: et.Trace) -> None:
     dropped = sum(trace.metadata["account"]["dropped"].values())
     if dropped:
-        raise RuntimeError(f"{dropped} things were dropped: this would measure a smaller trace")
+        raise RuntimeError(f"{dropped} records were dropped: this would measure a smaller trace")
 
 
 def memory(folder: Path, sizes: list[int]) -> Row:

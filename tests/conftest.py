@@ -1,4 +1,4 @@
-"""What holds for every test: it leaves nothing behind."""
+"""Checks after every test that nothing is left behind: subscriptions, profiles, a current stream, threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks of pytest
 
-# No deadline: how long an example takes, or its generation, says more about the machine than about the code.
+# No deadline: the time of an example, or of its generation, depends on the machine more than on the code.
 no_clock: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("light", max_examples=100, **no_clock)
 settings.register_profile("stress", max_examples=1000, **no_clock)
@@ -27,7 +27,7 @@ settings.load_profile("light")
 # Output has the width that it has in a pipe; the processes of pytest-xdist set one.
 os.environ.pop("COLUMNS", None)
 
-# What a shell runs in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
+# A shell makes background processes ignore Ctrl-C, and the programs that a test starts and interrupts would inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -73,7 +73,7 @@ def nothing_left_behind() -> Iterator[None]:
             et.set_stream(default)
     for thread in set(threading.enumerate()) - threads:
         if not thread.daemon:
-            thread.join(1.0)  # one that is on its way out is no leftover
+            thread.join(1.0)  # a thread that is about to end is not a leftover
             if thread.is_alive():
                 left.append(f"a running thread, {thread.name!r}")
     assert not left, f"the test left behind: {'; '.join(left)}"

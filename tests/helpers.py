@@ -1,7 +1,7 @@
-"""What the tests share: gates that hold work, threads that hand back their outcome, callbacks on hooks, timeouts.
+"""Shared by the tests: gates that hold work, threads that return their result, callbacks on hooks, timeouts.
 
 Nothing here sleeps for a time that an assertion depends on. A gate is opened by the test; every wait ends after
-TIMEOUT seconds with an error, so a mistake in the product is a failed test and never a hung one.
+TIMEOUT seconds with an error, so that a defect fails a test and never hangs it.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Gate:
         return value
 
     def open(self) -> None:
-        """Let the work go on."""
+        """Let the work continue."""
         self._open.set()
 
     def hold(self, stream: Any, value: Any = None) -> Any:
-        """Submit the gate and return its Future once the stream is held. It gives `value`, or raises it."""
+        """Submit the gate and return its Future once the stream is held. The Future returns `value`, or raises it."""
         future = stream.submit(self, value)
         self.reached()
         return future
@@ -101,7 +101,7 @@ class Background(Generic[T]):
 
 @contextlib.contextmanager
 def patient_gil() -> Iterator[None]:
-    """While this lasts a thread keeps the GIL until it releases it, so that blocking is detectable."""
+    """Inside the block a thread keeps the GIL until it releases it, so that blocking is detectable."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(TIMEOUT)
     try:
@@ -111,7 +111,7 @@ def patient_gil() -> Iterator[None]:
 
 
 def blocked_in(call: Callable[[], T]) -> Background[T]:
-    """Make `call` on a thread and return as soon as it has let go of the GIL inside `call`, or is over."""
+    """Make `call` on a thread and return as soon as it has released the GIL inside `call`, or has returned."""
     ready = threading.Event()
 
     def run() -> T:
@@ -125,11 +125,11 @@ def blocked_in(call: Callable[[], T]) -> Background[T]:
 
 
 def eventually(condition: Callable[[], object], what: str) -> None:
-    """Wait for something that another thread brings about."""
+    """Wait until the condition is true; another thread makes it so."""
     deadline = time.monotonic() + TIMEOUT
     pause = threading.Event()
     while not condition():
-        assert time.monotonic() < deadline, f"never happened: {what}"
+        assert time.monotonic() < deadline, f"timed out waiting until {what}"
         pause.wait(0.001)
 
 
@@ -163,7 +163,7 @@ def root_cause(error: BaseException | None) -> BaseException | None:
 
 
 def run_loop(awaitable: Awaitable[T]) -> T:
-    """Run a loop on a thread of its own: whatever it does to the current stream stays there."""
+    """Run a loop on a separate thread: changes of the current stream stay there."""
 
     async def bounded() -> T:
         async with asyncio.timeout(TIMEOUT):

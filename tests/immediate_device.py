@@ -1,6 +1,6 @@
-"""A tiny immediate device: a stream is a thread and a queue of steps, and work is whatever a function enqueues there.
+"""A tiny immediate device: a stream is a thread and a queue of steps, and work is what a function enqueues there.
 
-It is what `opencl` and `torch` are, without a driver: ``submit`` runs the function at once, and the function says
+It works as `opencl` and `torch` do, without a driver: ``submit`` runs the function at once, and the function calls
 ``et.current_stream().native.put(step)``. Its clock is not the host's: 1,000 s ahead and 50 ppm fast.
 """
 
@@ -35,7 +35,7 @@ class Marker:
 
 
 class Steps(SimpleQueue):
-    """A stream: things to call, one after the other, on a thread of its own."""
+    """A stream: functions to call, one after the other, on a separate thread."""
 
     def __init__(self):
         threading.Thread(target=self.work_off, daemon=True).start()

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from eventide.trace.linking._words import is_device
+from eventide.trace.linking._event_names import is_device
 
 PID = 12  # the number of each process in the files: they hold one each
 FLOWS = {"fwdbwd": 1, "ac2g": 2}  # their types in Kineto

@@ -1,4 +1,4 @@
-"""Where CI=true, a test that is skipped because something is missing fails.
+"""With CI=true, a test that is skipped because something is missing fails.
 
 Allowed there: what the device or the Python version cannot do, accelerators, and in a run without the heavy tests the
 packages that only those have.

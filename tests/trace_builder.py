@@ -1,4 +1,4 @@
-"""Traces by hand: a host thread or stream is a name, a span one call; times are plain numbers."""
+"""Builds traces for tests: a host thread or stream is a name, a span one call; times are plain numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Builder:
 
     def launch(self, call: tuple[int, int], name: str, start: int, end: int, stream: int = 7, **more: Any) -> int:
         """A launching call, and the work that it launched; the row of the work."""
-        source = self.call("cudaLaunchKernel", *call, tid=more.pop("tid", 1))
+        source = self.call(more.pop("called", "cudaLaunchKernel"), *call, tid=more.pop("tid", 1))
         work = self.work(name, start, end, stream, **more)
         self.edge("launch", source, work)
         return work

@@ -12,10 +12,10 @@
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_stream.hpp"
 #include "runtime/device.hpp"
-#include "runtime/graph.hpp"
 #include "runtime/life_cycle.hpp"
 #include "runtime/notifier.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace nb = nanobind;
 
@@ -23,23 +23,22 @@ namespace eventide::python {
 namespace {
 
 // One after the other; the first that had an error raises it, the others keep theirs.
-PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadline, Outcome& outcome) {
-    const int64_t start = now_ns();
+PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, const Timeout& timeout, Outcome& outcome) {
     outcome = Outcome::cancelled;
     std::vector<Ref<Marker>> ends;
-    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end(deadline > now_ns()));
+    for (const Ref<Stream>& s : streams) ends.push_back(s->mark_end(timeout.deadline > now_ns()));
     for (size_t i = 0; i < ends.size(); ++i) {
         Marker* marker = ends[i].get();
         if (!marker) continue;
         Blocking blocking("eventide.synchronize()", *streams[i], marker->position());
-        const Waited waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
+        const Waited waited = wait_without_gil(timeout.deadline, [marker](int64_t ns) { return marker->sleep(ns); });
         if (waited == Waited::timeout)
-            return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", deadline - start);
+            return raise_timeout("eventide.synchronize()", streams[i]->describe() + " is still busy", timeout);
         if (waited == Waited::interrupted) return nullptr;
     }
     outcome = Outcome::ok;
     for (const Ref<Stream>& s : streams)
-        if (s->poisoned()) return synchronize_stream(*s, deadline, "eventide.synchronize()");
+        if (s->has_error()) return synchronize_stream(*s, timeout, "eventide.synchronize()");
     Py_RETURN_NONE;
 }
 
@@ -47,9 +46,9 @@ PyObject* synchronize_all(const std::vector<Ref<Stream>>& streams, int64_t deadl
 PyObject* synchronize_device(PyObject*, PyObject* args) {
     const char* type;
     int index;
-    PyObject* timeout;
-    int64_t deadline;
-    if (!PyArg_ParseTuple(args, "siO", &type, &index, &timeout) || !parse_timeout(timeout, deadline)) return nullptr;
+    PyObject* given;
+    Timeout timeout;
+    if (!PyArg_ParseTuple(args, "siO", &type, &index, &given) || !parse_timeout(given, timeout)) return nullptr;
     return guarded([&]() -> PyObject* {
         Device* device = devices::find(type);
         if (!device) throw Error(ErrorKind::value, std::string("there is no device type '") + type + "'");
@@ -61,13 +60,13 @@ PyObject* synchronize_device(PyObject*, PyObject* args) {
         for (Ref<Stream>& s : Stream::all())
             if (s->device_id == id) streams.push_back(s);
         Outcome outcome;
-        PyObject* result = synchronize_all(streams, deadline, outcome);
+        PyObject* result = synchronize_all(streams, timeout, outcome);
         if (!hook.end(outcome)) Py_CLEAR(result);
         return result;
     });
 }
 
-// When everything of Python is over, the very last thing: nothing is cut off by it.
+// Called last, after all finalization of Python: it interrupts nothing.
 constinit std::atomic<int> exit_code{0};
 
 void exit_with(int code) {
@@ -131,7 +130,7 @@ void bind_process(nb::module_& m) {
             return process::shut_down(int64_t(seconds * 1e9));
         },
         nb::arg("timeout"),
-        "Waits for all streams, then gives up their workers; returns how many work items were left.");
+        "Waits for all streams, then abandons their workers; returns how many work items were left.");
 }
 
 }  // namespace eventide::python

@@ -6,7 +6,7 @@
 
 #include "encoding/varint.hpp"
 #include "fuzz.hpp"
-#include "sanitizer/sanitizer_feed.hpp"
+#include "sanitizer/hook_feed.hpp"
 
 using namespace eventide;
 using fuzz::require;
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (int i = 0; i < (counts >> 3 & 3); ++i) writes.push_back(access(in));
         r.reads = reads.data(), r.read_count = uint32_t(reads.size());
         r.writes = writes.data(), r.write_count = uint32_t(writes.size());
-        feed.heard(r, in.byte() % 4 + 1u, uint32_t(small_or_any(in)));
+        feed.on_hook(r, in.byte() % 4 + 1u, uint32_t(small_or_any(in)));
     }
     engine.finish({.thread = 1}, true);
     for (const sanitizer::Finding& finding : engine.findings())

@@ -26,7 +26,8 @@ inline void check_rows(const recorder::TraceColumns& t) {
 inline void check_work(const recorder::HookColumns& h) {
     recorder::Operations o{.rows = int64_t(h.hook.size())};
     o.hook = h.hook.data(), o.end = h.end.data(), o.outcome = h.outcome.data(), o.thread = h.thread.data();
-    o.device = h.device.data(), o.name = h.name.data(), o.stack = h.stack.data(), o.time = h.time.data();
+    o.device = h.device.data(), o.name = h.name.data(), o.group = h.group.data(), o.stack = h.stack.data(),
+    o.time = h.time.data();
     o.stream = h.stream.data(), o.event = h.event.data(), o.version = h.version.data(), o.work = h.work.data();
     o.start = h.start.data(), o.finish = h.finish.data(), o.cpu = h.cpu.data();
     o.handle = h.handle.data(), o.bytes = h.bytes.data();

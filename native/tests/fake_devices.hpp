@@ -18,8 +18,8 @@
 #include "check.hpp"
 #include "devices/cpu.hpp"
 #include "runtime/device.hpp"
+#include "runtime/notifier.hpp"
 #include "runtime/stream.hpp"
-#include "runtime/task.hpp"
 #include "runtime/work.hpp"
 
 namespace fakes {

@@ -7,8 +7,8 @@
 
 #include "base/futex.hpp"
 #include "fake_devices.hpp"
-#include "runtime/graph.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace fakes {
 
@@ -51,7 +51,7 @@ inline std::shared_ptr<std::atomic<int>> submit(Stream& stream, std::function<st
     auto outcome = std::make_shared<std::atomic<int>>(Call::pending);
     auto* call = new Call(std::move(f), outcome);
     call->id = Work::next_id();
-    while (!stream.try_submit(*call)) stream.sleep_for_room(1'000'000);
+    while (!stream.try_submit(*call)) stream.sleep_until_space(1'000'000);
     return outcome;
 }
 

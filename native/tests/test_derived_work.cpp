@@ -13,14 +13,14 @@ using namespace eventide::recorder;
 namespace {
 
 struct Columns {
-    std::vector<int32_t> small[7];
+    std::vector<int32_t> small[8];
     std::vector<int64_t> wide[8];
     std::vector<uint64_t> memory[2];
 
     Operations view() const {
         Operations o{.rows = int64_t(small[0].size())};
         o.hook = small[0].data(), o.end = small[1].data(), o.outcome = small[2].data(), o.thread = small[3].data();
-        o.device = small[4].data(), o.name = small[5].data(), o.stack = small[6].data();
+        o.device = small[4].data(), o.name = small[5].data(), o.stack = small[6].data(), o.group = small[7].data();
         o.time = wide[0].data(), o.stream = wide[1].data(), o.event = wide[2].data(), o.version = wide[3].data();
         o.work = wide[4].data(), o.start = wide[5].data(), o.finish = wide[6].data(), o.cpu = wide[7].data();
         o.handle = memory[0].data(), o.bytes = memory[1].data();

@@ -40,7 +40,7 @@ TEST_ON(a_wait_binds_to_the_version_recorded_when_it_is_called, ALL) {
     b->close();
 }
 
-TEST_ON(a_stream_that_waits_on_a_failed_marker_is_poisoned, ALL) {
+TEST_ON(a_stream_that_waits_on_a_failed_marker_has_its_error, ALL) {
     auto a = open_stream(), b = open_stream();
     auto e = timed();
     submit(*a, [] { return std::string("boom"); });
@@ -103,11 +103,11 @@ TEST_ON(an_event_returned_while_pending_comes_out_fresh, ALL) {
     s->close();
 }
 
-TEST_ON(blocking_work_that_closes_a_cycle_is_told, DEFERRED) {
+TEST_ON(blocking_work_that_closes_a_cycle_is_reported, DEFERRED) {
     auto a = open_stream(0, "a"), b = open_stream(0, "b");
     auto e = timed(), f = timed();
     Gate gate;
-    std::string told, own;
+    std::string message, own;
     gate.hold(*a);
     submit(*a, quietly([&] {
         try {
@@ -120,7 +120,7 @@ TEST_ON(blocking_work_that_closes_a_cycle_is_told, DEFERRED) {
             Blocking blocking("Event.synchronize()", *b, target->position());
             join(*target);
         } catch (const Error& error) {
-            told = error.what();
+            message = error.what();
         }
     }));
     e->record(*a);  // behind the work that will block
@@ -129,8 +129,8 @@ TEST_ON(blocking_work_that_closes_a_cycle_is_told, DEFERRED) {
     gate.open();
     CHECK(synchronize(*a) == "");
     CHECK(own.find("'a'") != std::string::npos);
-    CHECK(told.find("'a'") != std::string::npos && told.find("'b'") != std::string::npos);
-    CHECK(told.find("event " + std::to_string(e->id)) != std::string::npos);
+    CHECK(message.find("'a'") != std::string::npos && message.find("'b'") != std::string::npos);
+    CHECK(message.find("event " + std::to_string(e->id)) != std::string::npos);
     CHECK(synchronize(*b) == "");
     a->close();
     b->close();

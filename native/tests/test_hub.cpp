@@ -1,4 +1,4 @@
-// Hooks: who hears what, and that nobody is called after leaving.
+// Hooks: which listeners are called, and that none is called after its removal.
 #include <vector>
 
 #include "check.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 class Ear final : public hub::Listener {
   public:
-    void heard(const HookRecord& r) override {
+    void on_hook(const HookRecord& r) override {
         r.stamp();
         if (r.hook == hook) records.push_back(r);
     }
@@ -25,11 +25,11 @@ class Ear final : public hub::Listener {
 
 }  // namespace
 
-TEST(nobody_listening_is_one_zero_word) {
+TEST(without_listeners_the_mask_is_zero) {
     CHECK(hub::listening_mask.load() == 0);
 }
 
-TEST(a_listener_hears_its_hook_until_it_leaves) {
+TEST(a_listener_is_called_until_it_is_removed) {
     auto s = open_stream();
     Ref<Event> e(new Event({}));
     {
@@ -60,7 +60,7 @@ TEST(creation_comes_with_the_first_record_and_deletion_only_for_the_recorded) {
     s->close();
 }
 
-TEST(freeing_is_told_before_the_memory_is_gone_and_waits_for_its_streams) {
+TEST(freeing_is_reported_before_the_memory_is_freed_and_waits_for_its_streams) {
     auto s = open_stream();
     Ear freed(Hook::memory_deallocation);
     Gate gate;
@@ -79,7 +79,7 @@ TEST(freeing_is_told_before_the_memory_is_gone_and_waits_for_its_streams) {
     s->close();
 }
 
-TEST(there_is_a_limit_to_native_listeners_and_it_is_told) {
+TEST(the_number_of_native_listeners_is_limited_and_the_error_says_so) {
     std::vector<std::unique_ptr<Ear>> ears;
     for (int i = 0; i < hub::max_listeners; ++i) ears.push_back(std::make_unique<Ear>(Hook::event_wait));
     CHECK_THROWS(Ear(Hook::event_wait), ErrorKind::usage, "event_wait");

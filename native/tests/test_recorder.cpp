@@ -14,8 +14,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "check.hpp"
+#include "recorder/payload_records.hpp"
 #include "recorder/recorder.hpp"
-#include "recorder/things.hpp"
 #include "tracefile/raw_trace.hpp"
 #include "tracefile/trace_columns.hpp"
 
@@ -50,7 +50,7 @@ uint64_t number_in(const std::string& json, const std::string& part, const std::
     return std::stoull(json.substr(key + kind.size() + 4));
 }
 
-// One span and one counter, as the bindings put them; how many things were kept.
+// One span and one counter, as the bindings put them; the number of records kept.
 int put_some(uint64_t value) {
     Put put;
     if (!put) return 0;
@@ -179,13 +179,13 @@ TEST(a_name_that_does_not_fit_is_counted_and_the_thing_is_kept) {
     CHECK(raw.account.find("\"names_lost\": 3") != std::string::npos);
 }
 
-TEST(what_a_thread_that_looks_on_records_is_no_progress) {
+TEST(records_of_a_profiler_thread_are_no_progress) {
     Folder folder;
     start({.path = folder / "a", .buffer_bytes = small, .ring = true, .hang_ns = 100'000'000});
     for (uint64_t i = 0; i < 100'000; ++i) put_some(i);  // the whole ring is the program's
     std::atomic<bool> dumped{false};
     std::thread watcher([&] {
-        looks_on = true;
+        is_profiler_thread = true;
         for (int64_t end = now_ns() + 60'000'000'000; !dumped && now_ns() < end;) {
             for (int i = 0; i < 100; ++i) put_some(0);  // and becomes the watcher's
             dumped = access((folder / "a-dump-1").c_str(), F_OK) == 0;

@@ -1,5 +1,5 @@
-// The sanitizer's engine: what is ordered, what is told, and that memory does not grow with the length of a program.
-// Verdicts of whole programs are tested from Python, against an oracle that tries every timing.
+// The sanitizer's engine: what is ordered, what is reported, and that memory does not grow with the length of a
+// program. Verdicts of whole programs are tested from Python, against an oracle that tries every timing.
 #include <unistd.h>
 
 #include <fstream>
@@ -8,9 +8,9 @@
 
 #include "base/error.hpp"
 #include "check.hpp"
-#include "sanitizer/sanitizer.hpp"
-#include "sanitizer/sanitizer_clock.hpp"
-#include "sanitizer/sanitizer_shadow.hpp"
+#include "sanitizer/engine.hpp"
+#include "sanitizer/shadow.hpp"
+#include "sanitizer/vector_clock.hpp"
 
 using namespace eventide::sanitizer;
 
@@ -173,7 +173,7 @@ TEST(a_synchronization_waits_for_what_was_there_when_it_began) {
     CHECK(kinds(e) == std::vector{Kind::race} && e.findings()[0].fix.what == Fix::Do::synchronize);
 }
 
-TEST(a_future_tells_of_its_work_and_of_all_before_it) {
+TEST(a_future_orders_its_work_and_all_before_it) {
     Engine e;
     for (uint64_t i = 0; i < 6000; ++i) write(e, 1, {{0x10000 + i * 64, 64}}, {.work = i + 1});
     e.synchronize_work({.thread = 0}, 1, 5000);
@@ -195,7 +195,7 @@ TEST(the_last_reference_frees_without_a_question) {
     }
     CHECK(e.findings()[0].kind == Kind::missing_record_stream && e.findings()[0].buffer_name == "buffer");
     CHECK(e.findings()[0].fix.what == Fix::Do::record_stream && e.findings()[0].fix.stream == 1);
-    e.free({}, 0xdead);  // never heard of
+    e.free({}, 0xdead);  // never allocated
     CHECK(e.findings().size() == 1);
 }
 
@@ -209,7 +209,7 @@ TEST(a_deleted_stream_gives_its_place_to_the_next) {
     CHECK(e.findings().empty() && e.coverage().streams == 0);
 }
 
-TEST(names_that_nobody_needs_are_forgotten) {
+TEST(unused_names_are_removed) {
     Engine e;
     const size_t before = resident();
     for (int i = 0; i < many / 10; ++i) {
@@ -222,7 +222,7 @@ TEST(names_that_nobody_needs_are_forgotten) {
 }
 
 TEST(a_free_that_is_held_up_belongs_to_the_old_owner) {
-    Engine e({.numbered = true});  // told as it runs; the numbers say in which order it was submitted
+    Engine e({.numbered = true});  // in the order in which it runs; the numbers are the order of submission
     e.allocate({.work = 1}, x.address, x.bytes, 1);
     write(e, 1, {x}, {.work = 2});
     e.mark_thread(3, 0);
@@ -237,7 +237,7 @@ TEST(a_free_that_is_held_up_belongs_to_the_old_owner) {
     CHECK(e.over_at(7).size() == 1 && e.over_at(7)[0].count == 3);
 }
 
-TEST(a_stream_that_goes_has_what_it_was_told_until_the_end) {
+TEST(a_deleted_stream_keeps_its_actions_until_the_end) {
     Engine e({.numbered = true});
     write(e, 1, {x}, {.work = 1});
     write(e, 2, {x}, {.thread = 1, .work = 2});

@@ -1,6 +1,6 @@
 // Hook records become the engine's verbs.
 #include "check.hpp"
-#include "sanitizer/sanitizer_feed.hpp"
+#include "sanitizer/hook_feed.hpp"
 
 using namespace eventide;
 using namespace eventide::sanitizer;
@@ -11,13 +11,13 @@ struct Fed {
     Engine engine;
     Feed feed{engine};
 
-    void hear(HookRecord r, uint64_t thread = 1, uint32_t stack = 0) { feed.heard(r, thread, stack); }
+    void feed_record(HookRecord r, uint64_t thread = 1, uint32_t stack = 0) { feed.on_hook(r, thread, stack); }
     void submit(uint64_t stream, uint64_t work, const Access& write, uint64_t thread = 1) {
         HookRecord r{.hook = Hook::work_submission, .stream = stream, .work = work};
         r.accesses_known = true;
         r.writes = &write;
         r.write_count = 1;
-        hear(r, thread, uint32_t(work));
+        feed_record(r, thread, uint32_t(work));
     }
     size_t found() {
         engine.finish({.thread = 1}, false);
@@ -39,9 +39,9 @@ TEST(strided_views_that_miss_each_other_do_not_race) {
 TEST(a_synchronization_covers_what_was_there_when_it_began) {
     Fed f;
     f.submit(1, 1, bytes);
-    f.hear({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
+    f.feed_record({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
     f.submit(1, 2, {.address = 256, .bytes = 8}, 2);  // by another thread, meanwhile
-    f.hear({.hook = Hook::stream_synchronization, .end = true, .stream = 1, .handle = 7});
+    f.feed_record({.hook = Hook::stream_synchronization, .end = true, .stream = 1, .handle = 7});
     f.submit(2, 3, bytes);
     CHECK(f.engine.findings().empty());
     f.submit(2, 4, {.address = 256, .bytes = 8});
@@ -51,10 +51,10 @@ TEST(a_synchronization_covers_what_was_there_when_it_began) {
 TEST(one_that_gave_up_covers_nothing) {
     Fed f;
     f.submit(1, 1, bytes);
-    f.hear({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
+    f.feed_record({.hook = Hook::stream_synchronization, .stream = 1, .handle = 7});
     HookRecord end{.hook = Hook::stream_synchronization, .end = true, .stream = 1, .handle = 7};
     end.name = "gave up";
-    f.hear(end);
+    f.feed_record(end);
     f.submit(2, 2, bytes);
     CHECK(f.found() == 1);
 }
@@ -62,16 +62,16 @@ TEST(one_that_gave_up_covers_nothing) {
 TEST(a_synchronization_by_hand_has_no_number_and_no_end) {
     Fed f;
     f.submit(1, 1, bytes);
-    f.hear({.hook = Hook::stream_synchronization, .stream = 1});
+    f.feed_record({.hook = Hook::stream_synchronization, .stream = 1});
     f.submit(2, 2, bytes);
     CHECK(f.found() == 0);
 }
 
-TEST(a_version_that_nobody_knows_is_the_newest) {
+TEST(an_unknown_version_is_the_newest) {
     Fed f;
     f.submit(1, 1, bytes);
-    f.hear({.hook = Hook::event_record, .stream = 1, .event = 5, .version = hub::newest_version});
-    f.hear({.hook = Hook::event_wait, .stream = 2, .event = 5, .version = hub::newest_version});
+    f.feed_record({.hook = Hook::event_record, .stream = 1, .event = 5, .version = hub::newest_version});
+    f.feed_record({.hook = Hook::event_wait, .stream = 2, .event = 5, .version = hub::newest_version});
     f.submit(2, 2, bytes);
     CHECK(f.found() == 0);
 }
@@ -79,9 +79,9 @@ TEST(a_version_that_nobody_knows_is_the_newest) {
 TEST(many_streams_that_are_dropped_take_bounded_room) {
     Fed f;
     for (uint64_t stream = 1; stream <= 5000; ++stream) {
-        f.hear({.hook = Hook::stream_creation, .stream = stream});
+        f.feed_record({.hook = Hook::stream_creation, .stream = stream});
         f.submit(stream, stream, {.address = stream * 64, .bytes = 64});
-        f.hear({.hook = Hook::stream_deletion, .stream = stream});
+        f.feed_record({.hook = Hook::stream_deletion, .stream = stream});
     }
     CHECK(f.engine.coverage().streams < 300);
     CHECK(f.found() == 0);
@@ -92,9 +92,9 @@ TEST(a_default_stream_that_blocks_orders_itself_against_the_others_of_its_device
         Fed f;
         HookRecord member{.hook = Hook::stream_creation, .device = {1, 0}, .stream = 1, .group = first};
         HookRecord other{.hook = Hook::stream_creation, .device = {1, index}, .stream = 2, .group = second};
-        f.hear(default_last ? member : other);
+        f.feed_record(default_last ? member : other);
         if (default_last) f.submit(1, 1, bytes);
-        f.hear(default_last ? other : member);
+        f.feed_record(default_last ? other : member);
         if (!default_last) f.submit(1, 1, bytes);
         f.submit(2, 2, bytes);
         return f.found();
@@ -112,8 +112,8 @@ TEST(a_stream_that_was_there_before_belongs_to_its_device) {
     HookRecord r{.hook = Hook::work_submission, .accesses_known = true, .device = {1, 0}, .stream = 1, .work = 1};
     r.writes = &bytes;
     r.write_count = 1;
-    f.hear(r);
-    f.hear({.hook = Hook::device_synchronization, .device = {1, 0}});
+    f.feed_record(r);
+    f.feed_record({.hook = Hook::device_synchronization, .device = {1, 0}});
     f.submit(2, 2, bytes);
     CHECK(f.found() == 0);
 }

@@ -73,7 +73,7 @@ TEST(recording_allocates_nothing_once_warm) {
     s->close();
 }
 
-TEST_ON(an_error_poisons_the_stream_until_it_is_synchronized, ALL) {
+TEST_ON(an_error_stays_with_the_stream_until_it_is_synchronized, ALL) {
     auto s = open_stream();
     Gate gate;
     gate.hold(*s);
@@ -170,7 +170,7 @@ class OnCompletion final : public hub::Listener {
         hub::add(Hook::work_completion, *this);
     }
     ~OnCompletion() { hub::remove(Hook::work_completion, *this); }
-    void heard(const HookRecord& record) override { f_(record); }
+    void on_hook(const HookRecord& record) override { f_(record); }
 
   private:
     std::function<void(const HookRecord&)> f_;
@@ -195,7 +195,7 @@ TEST_ON(a_marker_is_asked_about_only_once_the_device_has_made_it, ALL) {
     s->close();
 }
 
-TEST_ON(hooks_that_ask_about_each_others_stream_return, ALL) {
+TEST_ON(hooks_that_query_each_others_stream_return, ALL) {
     auto a = open_stream(), b = open_stream();
     std::atomic<int> inside{0}, asked{0};
     OnCompletion hook([&](const HookRecord& r) {
@@ -216,7 +216,7 @@ TEST_ON(hooks_that_ask_about_each_others_stream_return, ALL) {
     b->close();
 }
 
-TEST_ON(a_hook_may_ask_about_its_own_stream_whose_work_is_not_over, ALL) {
+TEST_ON(a_hook_may_query_its_own_stream_whose_work_is_not_complete, ALL) {
     auto s = open_stream();
     int asked = 0, idle = 0;
     OnCompletion hook([&](const HookRecord&) {
@@ -234,12 +234,11 @@ TEST_ON(a_hook_may_ask_about_its_own_stream_whose_work_is_not_over, ALL) {
     s->close();
 }
 
-// Every verb asks about the middle of what is queued now and then, and so fires hooks. EVENTIDE_CHECK_LOCKS does the
-// rest.
+// Every verb polls the middle of the queue now and then, and so fires hooks. EVENTIDE_CHECK_LOCKS checks the locks.
 TEST_ON(hooks_fire_from_every_verb_with_no_lock_held, ALL) {
     auto s = open_stream(), other = open_stream();
-    std::atomic<int> told{0};
-    OnCompletion hook([&](const HookRecord&) { ++told; });
+    std::atomic<int> fired{0};
+    OnCompletion hook([&](const HookRecord&) { ++fired; });
     Ref<Event> event(new Event({}));
     for (int i = 0; i < 640; ++i) {
         submit(*s, quietly([] {}));
@@ -249,7 +248,7 @@ TEST_ON(hooks_fire_from_every_verb_with_no_lock_held, ALL) {
         s->idle();
     }
     CHECK(synchronize(*s) == "");
-    CHECK(told == 640);
+    CHECK(fired == 640);
     s->close();
     other->close();
 }
@@ -266,11 +265,11 @@ TEST_ON(a_hook_that_waits_for_its_own_stream_is_refused, ALL) {
     });
     submit(*s, quietly([] {}));
     join(*s->record(false));
-    CHECK(why.find("would wait for ever") != std::string::npos && why.find("'own'") != std::string::npos);
+    CHECK(why.find("would wait forever") != std::string::npos && why.find("'own'") != std::string::npos);
     s->close();
 }
 
-// A hook holds up what comes after it for those who listen, not the device: work behind it runs in the right state.
+// A hook delays later hooks, not the device: work behind it runs with the right state of the stream.
 TEST_ON(work_behind_a_hook_that_takes_long_runs_on_a_healed_stream, {"polled"}) {
     auto s = open_stream();
     std::atomic<bool> inside{false}, ran{false};

@@ -1,4 +1,4 @@
-// Many streams, many host threads, everything at once: nothing lost, nothing doubled, nobody stuck.
+// Many streams, many host threads, everything at once: nothing lost, nothing doubled, no thread stuck.
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -30,9 +30,9 @@ struct Counts {
     std::atomic<uint64_t> submitted{0}, ran{0}, notified{0}, asked{0};
 };
 
-class Told final : public Task {
+class CountingTask final : public Task {
   public:
-    explicit Told(Counts& counts) : counts_(counts) {}
+    explicit CountingTask(Counts& counts) : counts_(counts) {}
     void run() override { counts_.notified.fetch_add(1, std::memory_order_relaxed); }
     bool needs_host_lock() const override { return false; }
 
@@ -63,11 +63,11 @@ void host_thread(unsigned seed, std::vector<Ref<Stream>>& streams, std::vector<R
             }
             case 3: {
                 Ref<Marker> marker = event.current().marker;
-                auto* told = new Told(counts);
+                auto* callback = new CountingTask(counts);
                 counts.asked.fetch_add(1, std::memory_order_relaxed);
-                if (!marker || !marker->when_ended(told)) {
-                    told->run();
-                    delete told;
+                if (!marker || !marker->when_ended(callback)) {
+                    callback->run();
+                    delete callback;
                 }
                 break;
             }

@@ -9,7 +9,7 @@
 
 #include "check.hpp"
 #include "fakes.hpp"
-#include "hooks/foreign.hpp"
+#include "hooks/foreign_devices.hpp"
 #include "runtime/life_cycle.hpp"
 #include "runtime/notifier.hpp"
 
@@ -17,7 +17,7 @@ using namespace fakes;
 
 namespace {
 
-// While it lives no thread can be started: the default size of a stack is more than there is.
+// While it exists no thread can be started: the default stack size exceeds the memory.
 class NoThreads {
   public:
     NoThreads() {
@@ -68,7 +68,7 @@ class CountTask final : public Task {
 
 class Silent final : public hub::Listener {
   public:
-    void heard(const HookRecord&) override {}
+    void on_hook(const HookRecord&) override {}
 };
 
 void find_no_thread_for_a_callback() {

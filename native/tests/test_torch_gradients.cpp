@@ -76,9 +76,9 @@ std::vector<std::pair<int64_t, int64_t>> edges(F&& act) {
 
 }  // namespace
 
-TEST(a_number_that_stands_in_two_places_or_in_none_is_not_learnt) {
+TEST(a_number_at_two_offsets_or_at_none_gives_no_calibration) {
     Words first = function(40), second = function(41);
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     const Words gradient = function(42, 5);
     CHECK(!gradients.learn({first, second, gradient}, {40, 42, 42}, 5));
     CHECK(!gradients.learn({first, first, gradient}, {40, 40, 42}, 5));
@@ -92,7 +92,7 @@ TEST(a_number_that_stands_in_two_places_or_in_none_is_not_learnt) {
 }
 
 TEST(a_gradient_must_name_the_thread_of_its_operator_where_the_others_have_zero) {
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     const Words first = function(40), second = function(41);
     CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 0));  // any zero word
     CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 5));
@@ -101,8 +101,8 @@ TEST(a_gradient_must_name_the_thread_of_its_operator_where_the_others_have_zero)
     CHECK(gradients.learn({first, second, function(42, 5)}, {40, 41, 42}, 5));
 }
 
-TEST(what_was_not_learnt_ties_nothing) {
-    static Gradients gradients;  // it lives for ever
+TEST(without_calibration_nothing_is_linked) {
+    static Gradients gradients;  // never destroyed
     CHECK(edges([&] {
               forward(gradients, 5, 100);
               backward(gradients, 5, 1, 200);
@@ -110,7 +110,7 @@ TEST(what_was_not_learnt_ties_nothing) {
 }
 
 TEST(a_gradient_belongs_to_the_operator_of_its_number_that_began_last) {
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     CHECK(learn(gradients));
     std::mt19937 random(7);
     std::map<std::pair<uint64_t, int64_t>, int64_t> began;
@@ -138,14 +138,14 @@ TEST(a_gradient_belongs_to_the_operator_of_its_number_that_began_last) {
 }
 
 TEST(an_operator_of_an_earlier_recording_is_tied_to_nothing) {
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     CHECK(learn(gradients));
     CHECK(edges([&] { forward(gradients, 5, 100); }).empty());
     CHECK(edges([&] { backward(gradients, 5, 1, 200); }).empty());
 }
 
 TEST(no_gradient_gets_an_operator_of_another_number_while_threads_race) {
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     CHECK(learn(gradients));
     constexpr int64_t slots = 1 << 14, rounds = 60'000;
     std::atomic<int64_t> newest{0};
@@ -174,7 +174,7 @@ TEST(no_gradient_gets_an_operator_of_another_number_while_threads_race) {
 }
 
 TEST(threads_and_numbers_beyond_all_bounds_are_left_alone) {
-    static Gradients gradients;  // it lives for ever
+    static Gradients gradients;  // never destroyed
     CHECK(learn(gradients));
     CHECK(edges([&] {
               this_thread = 1 << 20;

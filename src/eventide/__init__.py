@@ -32,6 +32,9 @@ from eventide.errors import (
     InternalError,
     SanitizerError,
     StreamError,
+    TraceFileError,
+    TraceFileNotFoundError,
+    TraceFilePermissionError,
     TraceFormatError,
     UsageError,
     UsageTypeError,
@@ -55,6 +58,7 @@ from eventide.runtime import (
     synchronize,
     work,
 )
+from eventide.trace import register_method
 
 if TYPE_CHECKING:
     from eventide import analysis, compiling, integrations, profiler, sanitizer
@@ -86,6 +90,9 @@ __all__ = [
     "Stream",
     "StreamError",
     "Trace",
+    "TraceFileError",
+    "TraceFileNotFoundError",
+    "TraceFilePermissionError",
     "TraceFormatError",
     "UsageError",
     "UsageTypeError",
@@ -148,6 +155,23 @@ def __dir__() -> list[str]:
     """All names, those that are not imported yet included."""
     return sorted({*globals(), *__all__})
 
+
+# Methods of Trace: name, module, function, documentation. eventide.trace._methods has the types.
+for _method in (
+    ("summary", "eventide.analysis", "summary", "Count and add up spans by name."),
+    ("operators", "eventide.analysis", "operators", "Spans by name, with FLOPs and input shapes."),
+    ("breakdown", "eventide.analysis", "breakdown", "Split the time of each device: what ran, and idle time."),
+    ("idle", "eventide.analysis", "idle", "Explain the gaps of each device or stream."),
+    ("syncs", "eventide.analysis", "syncs", "Every call that blocked the host until a device was done."),
+    ("memory", "eventide.analysis", "memory", "Memory over time: the peak, and which allocations held it."),
+    ("compiles", "eventide.analysis", "compiles", "What was compiled, how often and for how long."),
+    ("critical_path", "eventide.analysis", "critical_path", "What the end of the trace or of a step waited for."),
+    ("lint", "eventide.analysis", "lint", "Defects of the recording itself."),
+    ("compare", "eventide.analysis", "compare", "What explains the difference to another trace."),
+    ("report", "eventide.report", "report", "The text of `eventide report`; also writes a .txt or .json file."),
+):
+    register_method(*_method)
+del _method
 
 if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:
     from eventide.sanitizer import _at_exit

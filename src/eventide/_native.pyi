@@ -361,7 +361,7 @@ def new_token() -> int:
     """A number that was not returned before."""
 
 def host_signal(token: int = ..., /) -> int:
-    """Reports that this thread hands over; returns the token."""
+    """Reports a signal to another thread; returns the token."""
 
 def host_memory(address: int, nbytes: int, begins: bool, /) -> None:
     """Reports to native listeners that host memory is allocated or freed."""
@@ -390,7 +390,7 @@ def feed_event() -> int:
 def feed_work() -> int:
     """The id of foreign work."""
 
-def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: int = 0, work: int = 0, handle: int = 0, bytes: int = 0, start_ns: int = 0, end_ns: int = 0, waited_ns: int = 0, outcome: int = 0, end: bool = False, name: str = '', reads: object | None = None, writes: object | None = None) -> None:
+def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: int = 0, work: int = 0, handle: int = 0, bytes: int = 0, start_ns: int = 0, end_ns: int = 0, waited_ns: int = 0, outcome: int = 0, end: bool = False, name: str = '', group: str = '', reads: object | None = None, writes: object | None = None) -> None:
     """Calls all listeners of a hook, as the runtime does."""
 
 class DeviceWork:
@@ -517,11 +517,11 @@ def after_fork_in_child() -> None: ...
 
 def shut_down(timeout: float) -> int:
     """
-    Waits for all streams, then gives up their workers; returns how many work items were left.
+    Waits for all streams, then abandons their workers; returns how many work items were left.
     """
 
 class Sanitizer:
-    """The sanitizer's engine; see native/core/sanitizer/sanitizer.hpp."""
+    """The sanitizer's engine; see native/core/sanitizer/engine.hpp."""
 
     def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False) -> None: ...
 

@@ -8,6 +8,9 @@
     ├── StreamError                the stream is closed, poisoned, or of another process
     ├── EventError                 the event is pending, unknown to its pool, or of another process
     ├── DeadlockError              a blocking call inside work would never return
+    ├── TraceFileError             a file cannot be read or written; an OSError
+    │   ├── TraceFileNotFoundError     … and it is a FileNotFoundError
+    │   └── TraceFilePermissionError   … and it is a PermissionError
     ├── TraceFormatError           a trace file is invalid
     ├── SanitizerError             the sanitizer found an error, in mode "raise"
     └── InternalError              a bug in Eventide: please report it
@@ -17,7 +20,9 @@ A wait that takes too long is the builtin TimeoutError.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import errno
+import os
+from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +36,9 @@ __all__ = [
     "InternalError",
     "SanitizerError",
     "StreamError",
+    "TraceFileError",
+    "TraceFileNotFoundError",
+    "TraceFilePermissionError",
     "TraceFormatError",
     "UsageError",
     "UsageTypeError",
@@ -68,6 +76,43 @@ class EventError(EventideError, RuntimeError):
 
 class DeadlockError(EventideError, RuntimeError):
     """A blocking call made inside work would wait for that very work."""
+
+
+class TraceFileError(EventideError, OSError):
+    """A file or its directory is missing, or cannot be read or written.
+
+    ``errno``, ``strerror`` and ``filename`` are set. As with OSError, the number selects the subclass.
+    """
+
+    def __new__(cls, _message: str, number: int, path: str) -> Self:
+        """An instance of the subclass for this errno."""
+        kind = _FILE_ERRORS.get(number, cls) if cls is TraceFileError else cls
+        return cast("Self", super().__new__(kind, number, os.strerror(number), path))
+
+    def __init__(self, message: str, number: int, path: str) -> None:
+        super().__init__(number, os.strerror(number), path)
+        self._message = message
+
+    def __str__(self) -> str:
+        return self._message
+
+    def __reduce__(self) -> tuple[type[TraceFileError], tuple[str, int, str]]:
+        return type(self), (self._message, self.errno or 0, str(self.filename))
+
+
+class TraceFileNotFoundError(TraceFileError, FileNotFoundError):
+    """The file or its directory does not exist."""
+
+
+class TraceFilePermissionError(TraceFileError, PermissionError):
+    """The file or its directory may not be read or written."""
+
+
+_FILE_ERRORS = {
+    errno.ENOENT: TraceFileNotFoundError,
+    errno.EACCES: TraceFilePermissionError,
+    errno.EPERM: TraceFilePermissionError,
+}
 
 
 class TraceFormatError(EventideError):

@@ -1,23 +1,23 @@
 """For tests of device code: no findings of the sanitizer, and budgets for synchronizations, memory and idle time.
 
-    @pytest.mark.eventide_no_findings                 the sanitizer watches the test; findings fail it
+    @pytest.mark.eventide_no_findings                 the sanitizer checks the test; findings fail it
     @pytest.mark.eventide_budget(max_syncs=3)         also max_peak_bytes and max_idle_pct
     def test_step(eventide_findings): ...             the findings so far, as a list
     pytest --eventide-sanitize                        every test under the sanitizer
 
-pytest loads it by its entry point. What a test does not ask for costs it nothing.
+pytest loads it by its entry point. A test that uses none of these has no overhead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from eventide.sanitizer import Finding, Findings, sanitize
+    from eventide.sanitizer import sanitize
     from eventide.testing import Budget
 
 NO_FINDINGS = "eventide_no_findings"
@@ -35,11 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
+    """Register the markers."""
     config.addinivalue_line(
         "markers",
         f"{NO_FINDINGS}(predict=False, suppress=None, leaks=False, allow_unchecked=False): "
-        "fail if eventide's sanitizer finds something, or could not see anything",
+        "fail if eventide's sanitizer finds something, or if no access is known",
     )
     config.addinivalue_line(
         "markers",
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A marker that is used wrongly is told before any test runs: pytest prints the line and ends with code 4."""
+    """Report misuse of a marker before any test runs: pytest prints the line and ends with code 4."""
     for item in items:
         if wrong := _misuse(item):
             raise pytest.UsageError(f"{item.nodeid}: {wrong}")
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Watch what was asked for; complain only about a test that passed."""
+    """Check what the markers ask for; report only on a test that passed."""
     mark = item.get_closest_marker(NO_FINDINGS)
     budget = item.get_closest_marker(BUDGET)
     everything = item.config.getoption("--eventide-sanitize")
@@ -80,7 +80,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _misuse(item: pytest.Item) -> str:
-    """What is wrong with the markers of a test, in one line; empty: nothing."""
+    """What is wrong with the markers of a test, in one line; empty if nothing."""
     mark, budget = item.get_closest_marker(NO_FINDINGS), item.get_closest_marker(BUDGET)
     if mark is None and budget is None:
         return ""
@@ -98,7 +98,7 @@ def _misuse(item: pytest.Item) -> str:
     return ""
 
 
-def _complaints(findings: Findings, unchecked: bool) -> list[str]:
+def _complaints(findings: sanitize, unchecked: bool) -> list[str]:
     if findings:
         return [str(findings)]
     if findings.verdict == "not checkable" and not unchecked:
@@ -129,38 +129,10 @@ def _check_keywords(mark: pytest.Mark, known: Sequence[str]) -> None:
         raise UsageValueError(f"the marker {BUDGET} needs one of {', '.join(f'{name}=' for name in known)}")
 
 
-class RunningFindings(Sequence["Finding"]):
-    """The findings so far, looked up anew each time somebody looks."""
-
-    def __init__(self, watching: sanitize) -> None:
-        self._watching = watching
-
-    @property
-    def findings(self) -> Findings:
-        """All of it: verdict, coverage, summary."""
-        return self._watching.so_far()
-
-    @overload
-    def __getitem__(self, index: int) -> Finding: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
-    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
-        return self.findings[index]
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __str__(self) -> str:
-        return str(self.findings)
-
-    __repr__ = __str__
-
-
 @pytest.fixture
-def eventide_findings() -> Iterator[RunningFindings]:
-    """The sanitizer watches this test; what it has found so far is in here. By itself it fails nothing."""
+def eventide_findings() -> Iterator[sanitize]:
+    """The findings of the test so far: a sequence with `summary` and `verdict`. By itself it fails no test."""
     from eventide.sanitizer import sanitize
 
-    watching = sanitize()
-    with watching:
-        yield RunningFindings(watching)
+    with sanitize() as findings:
+        yield findings

@@ -27,7 +27,7 @@ _STEERED = [
     getattr(test, "hypothesis").fuzz_one_input  # noqa: B009 - given() adds it, which no type says
     for test in (
         oracle.test_every_document_reads_as_plain_python_reads_it,
-        oracle.test_waits_and_synchronizations_are_tied_as_plain_python_ties_them,
+        oracle.test_waits_and_synchronizations_are_linked_as_plain_python_links_them,
     )
 ]
 

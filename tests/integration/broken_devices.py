@@ -1,6 +1,6 @@
-"""Devices that are wrong on purpose, each in one way, made from the right one of examples/tiny_device.py.
+"""Devices with one deliberate defect each, derived from the correct one of examples/tiny_device.py.
 
-Importing this registers them. ``caught_by`` is the check of the conformance kit that must notice.
+Importing this module registers them. ``caught_by`` is the check of the conformance kit that must fail.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BROKEN: dict[str, type[Broken]] = {}
 
 
 class Broken(Tiny):
-    """The right device, to be broken"""
+    """The correct device, base of the broken ones"""
 
     caught_by: ClassVar[str]
 
@@ -31,7 +31,7 @@ class Broken(Tiny):
 
 
 class UsesStaleMarkers(Broken):
-    """A marker is used again as it was left (known failure 16)"""
+    """A marker is reused without a reset"""
 
     caught_by = "a new marker is independent of the markers before it"
     cache: ClassVar[list[Marker]] = []
@@ -48,7 +48,7 @@ class UsesStaleMarkers(Broken):
 
 
 class KeepsItsLock(Broken):
-    """An error is raised with the device's lock held (known failure 17)"""
+    """An error is raised with the device's lock held"""
 
     caught_by = "memory that is not there is an error and leaves the device usable from every thread"
     lock = threading.Lock()
@@ -66,7 +66,7 @@ class KeepsItsLock(Broken):
 
 
 class StampsWhenAsked(Broken):
-    """The time of a marker is taken when the host asks about it (known failure 18)"""
+    """The time of a marker is taken when the host queries it"""
 
     caught_by = "a time is when the device passed the marker not when the host noticed"
 
@@ -75,7 +75,7 @@ class StampsWhenAsked(Broken):
 
 
 class CountsDown(Broken):
-    """Times come out reversed (known failure 18)"""
+    """Times are reversed"""
 
     caught_by = "times of one stream never run backwards"
 
@@ -84,7 +84,7 @@ class CountsDown(Broken):
 
 
 class WakesOneWaiter(Broken):
-    """Of two threads in join of one marker one sleeps for ever (known failure 19)"""
+    """Of two threads in join of one marker one never returns"""
 
     caught_by = "every thread that synchronizes one event returns"
 
@@ -95,7 +95,7 @@ class WakesOneWaiter(Broken):
 
 
 class SaysDoneTooSoon(Broken):
-    """A marker is done whenever the host asks (known failure 20)"""
+    """A marker is complete at every query"""
 
     caught_by = "query refers to the newest record"
 
@@ -104,7 +104,7 @@ class SaysDoneTooSoon(Broken):
 
 
 class WaitsForTheNewest(Broken):
-    """A wait is for the newest marker of a stream, not for the one it was made for (known failure 20)"""
+    """A wait is for the newest marker of a stream instead of the given one"""
 
     caught_by = "a pending wait ends with the record it was made for"
     newest: ClassVar[dict[int, Marker]] = {}
@@ -120,7 +120,7 @@ class WaitsForTheNewest(Broken):
 
 
 class IsIdleTooSoon(Broken):
-    """A stream is idle when no work is queued, whatever runs (known failure 21)"""
+    """A stream is idle when no work is queued, even while work runs"""
 
     caught_by = "a time is not before the end of the work in front of the marker"
     queued: ClassVar[Counter[int]] = Counter()
@@ -141,7 +141,7 @@ class IsIdleTooSoon(Broken):
 
 
 class IgnoresOtherIndices(Broken):
-    """A wait for a marker of another device of the type is none (known failure 21)"""
+    """A wait for a marker of another device of the type has no effect"""
 
     caught_by = "any device of a type waits for any other"
     index: ClassVar[dict[object, int]] = {}
@@ -162,7 +162,7 @@ class IgnoresOtherIndices(Broken):
 
 
 class DiesOfAnError(Broken, hooks.Observer):
-    """Nothing goes on after work that raised (known failure 22)"""
+    """Nothing completes after work that raised"""
 
     caught_by = "an exception in work kills nothing"
     dead = False
@@ -178,7 +178,7 @@ class DiesOfAnError(Broken, hooks.Observer):
 
 
 class RunsOutOfOrder(Broken):
-    """Work overtakes all that is queued"""
+    """Work runs before everything that is queued"""
 
     caught_by = "work of one stream runs in the order of submission"
 
@@ -209,7 +209,7 @@ class LosesWork(Broken):
 
 
 class IgnoresWaits(Broken):
-    """A wait is none"""
+    """A wait has no effect"""
 
     caught_by = "a stream that waits runs later work after the event"
 
@@ -217,7 +217,7 @@ class IgnoresWaits(Broken):
 
 
 class MarkersDoNotWait(Broken):
-    """A wait holds the next work, and no marker in front of it"""
+    """A wait blocks the next work, but no marker before it"""
 
     caught_by = "a marker behind a wait is pending while the event is"
     waits: ClassVar[defaultdict[int, list[Marker]]] = defaultdict(list)
@@ -232,7 +232,7 @@ class MarkersDoNotWait(Broken):
 
 
 class SharesQueues(Broken):
-    """The fifth stream is the first one again (known failure 7)"""
+    """The fifth stream shares the queue of the first"""
 
     caught_by = "every stream is its own queue"
     queues: ClassVar[list[Any]] = []

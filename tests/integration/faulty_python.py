@@ -1,4 +1,4 @@
-"""Devices in Python with something wrong: the one of examples/tiny_device.py, some of its methods replaced."""
+"""Faulty devices in Python: the one of examples/tiny_device.py with some methods replaced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def giving(value: object) -> Callable[..., Any]:
 
 
 class Once:
-    """A method that raises the first time, from the moment it is armed, and is right before and afterwards."""
+    """A method that raises the first time, from the moment it is armed, and is correct before and afterwards."""
 
     def __init__(self, name: str, error: BaseException) -> None:
         self.right, self.error, self.armed = getattr(Tiny, name), error, False
@@ -47,16 +47,16 @@ class Once:
 
 @contextlib.contextmanager
 def faulty(**methods: Any) -> Iterator[et.Device]:
-    """A device with these methods, under a name of its own; unregistered afterwards."""
+    """A device with these methods, under a unique name; unregistered afterwards."""
     name = f"wrongpy{next(_numbers)}"  # those of C++ are faulty1 ...
-    et.Device.register(type("Faulty", (Tiny,), {**methods, "type": name, "__doc__": "Wrong on purpose"}))
+    et.Device.register(type("Faulty", (Tiny,), {**methods, "type": name, "__doc__": "Faulty on purpose"}))
     yield et.Device(name)
-    unregister(name)  # not after an error: that one is what went wrong
+    unregister(name)  # not after an error, which is the one to report
 
 
 @contextlib.contextmanager
 def unraisable() -> Iterator[list[str]]:
-    """What Python could raise nowhere, as texts."""
+    """Errors that Python passed to sys.unraisablehook, as texts."""
     reports: list[str] = []
     before = sys.unraisablehook
     sys.unraisablehook = lambda report: reports.append(f"{type(report.exc_value).__name__}: {report.exc_value}")

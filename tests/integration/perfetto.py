@@ -1,4 +1,4 @@
-"""Perfetto's own trace processor, offline: what would the viewer see of a file, and what would it drop?"""
+"""Perfetto's own trace processor, offline: what the viewer shows of a file, and what it drops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trace_processor(path: Path) -> Iterator[Any]:
     finally:
         node = processor._node
         node.stdin.close()
-        node.stdout.close()  # it may still want to say something
+        node.stdout.close()  # it may still print
         try:
             node.wait(60)
         except subprocess.TimeoutExpired:
@@ -46,7 +46,7 @@ def trace_processor(path: Path) -> Iterator[Any]:
 
 
 def lost(processor: Any) -> list[dict[str, Any]]:
-    """Every error and every loss that the trace processor counted; an empty list is the gate."""
+    """Every error and every loss that the trace processor counted; an empty list is expected."""
     return processor.query("select name, value from stats where severity in ('error', 'data_loss') and value > 0")
 
 

@@ -1,4 +1,4 @@
-"""Devices in C++ for the tests: the example with its threads, and the same with something wrong. Each is built once."""
+"""Devices in C++ for the tests: the example with its threads, and a faulty variant. Each is built once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def loaded(name: str = "example", fault: str | None = None) -> Iterator[et.Devic
     library = example_library() if fault is None else faulty_library()
     device = et.Device.load(library, f"{name}{next(_numbers)}")
     yield device
-    unregister(device.type)  # not after an error: that one is what went wrong
+    unregister(device.type)  # not after an error, which is the one to report
 
 
 def unregister(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Children: scripts of tests/integration/children in interpreters of their own, with bounded patience."""
+"""Children: scripts of tests/integration/children in interpreters of their own, with a time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHILDREN = Path(__file__).parent / "children"
 LIMIT = 60.0  # seconds; a child takes one or two, so a child that reaches it hangs
 
-# What a process says that did not go in peace; an unhandled Python error of the child's own is not among them.
+# What a crashed process prints; an unhandled Python error of the child is not a crash.
 CRASHES = ("Fatal Python error", "terminate called", "Segmentation fault", "Aborted", "core dumped", "Sanitizer")
 
 
@@ -93,11 +93,11 @@ def run(script: str, *arguments: object, limit: float = LIMIT, **variables: str)
 
 
 def run_many(script: str, arguments: Iterable[Sequence[object]], at_a_time: int = 2, **variables: str) -> list[Ended]:
-    """All of them, some at a time; in the order given."""
+    """Run all, a few at a time; results are in the given order."""
     with ThreadPoolExecutor(at_a_time) as pool:
         return list(pool.map(lambda one: run(script, *one, **variables), arguments))
 
 
 def say(line: str) -> None:
-    """A figure worth seeing with `pytest -rP`."""
+    """Print a figure, which `pytest -rP` shows."""
     sys.stdout.write(line + "\n")

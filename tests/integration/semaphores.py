@@ -1,6 +1,6 @@
 """POSIX semaphores through ctypes: native work that blocks, and that signals, without Python and without the GIL.
 
-`sem_wait` and `sem_post` are `int f(sem_t*)`; as work (`void f(void*)`) their answer is dropped.
+`sem_wait` and `sem_post` are `int f(sem_t*)`; as work (`void f(void*)`) their result is ignored.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 import time
 
-LIBC = ctypes.CDLL(None)  # lets go of the GIL while it calls
-LIBC_WITH_GIL = ctypes.PyDLL(None)  # keeps it
+LIBC = ctypes.CDLL(None)  # releases the GIL during a call
+LIBC_WITH_GIL = ctypes.PyDLL(None)  # keeps the GIL
 SEM_WAIT, SEM_POST = LIBC.sem_wait, LIBC.sem_post
 
 

@@ -37,7 +37,7 @@ class Held:
         self.gate.set()
 
 
-def test_the_steps_of_the_stream_and_event_case():
+def test_ids_timing_and_versions_of_streams_and_events():
     # The steps of torch's own test of a fake device, whose assertions hold whatever happens. These can fail.
     s = torch.Stream()
     assert s.device.type == "mtia"

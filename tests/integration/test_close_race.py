@@ -1,4 +1,4 @@
-"""close() and cancel() against threads that submit, record and synchronize: what was taken comes to its end, once."""
+"""close() and cancel() against threads that submit, record and synchronize: all accepted work completes, once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _count(ran: list[int], number: int) -> int:
     return ran[number]
 
 
-def test_the_device_is_synchronized_while_streams_come_and_go() -> None:
+def test_the_device_is_synchronized_while_streams_are_made_and_closed() -> None:
     making = threading.Semaphore(0)
 
     def make_and_close() -> None:

@@ -1,4 +1,4 @@
-"""The demo as people start it: the program by itself, and `eventide demo` around it."""
+"""The demo as users start it: the program alone, and `eventide demo` around it."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_check_finds_the_race_of_the_deleted_wait_with_both_lines_and_the_fix():
     assert document["coverage"]["known"] == document["coverage"]["works"] == 3 * 10 * 48
 
 
-def test_check_finds_nothing_where_every_wait_is_there():
+def test_check_finds_nothing_when_every_wait_is_present():
     done = start("-m", "eventide", "check", "--json", "examples/prefetch.py")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["verdict"] == "clean"
@@ -79,17 +79,17 @@ def test_with_events_the_weights_are_those_of_the_serial_run(demo):
 
 
 def test_every_hook_is_counted(demo):
-    heard = demo["callbacks"]
-    assert tuple(heard) == et.hooks.HOOKS
-    assert heard["work_submission"] == heard["work_completion"] == heard["event_wait"] == 48  # 24 loads, 24 steps
-    assert heard["event_record"] == 50  # and both slots free at the start
-    assert heard["event_creation"] == 4
-    assert heard["stream_creation"] == heard["stream_deletion"] == 2
-    assert heard["memory_allocation"] == heard["memory_deallocation"] == 2
-    assert heard["collective_launch"] == 0
+    counts = demo["callbacks"]
+    assert tuple(counts) == et.hooks.HOOKS
+    assert counts["work_submission"] == counts["work_completion"] == counts["event_wait"] == 48  # 24 loads, 24 steps
+    assert counts["event_record"] == 50  # and both slots free at the start
+    assert counts["event_creation"] == 4
+    assert counts["stream_creation"] == counts["stream_deletion"] == 2
+    assert counts["memory_allocation"] == counts["memory_deallocation"] == 2
+    assert counts["collective_launch"] == 0
 
 
-def test_the_demo_ends_with_what_the_sanitizer_says(demo):
+def test_the_demo_ends_with_the_findings_of_the_sanitizer(demo):
     said = demo["sanitizer"]
     assert (said["kind"], said["first"]["work"], said["second"]["work"]) == ("race", "train", "load")
     assert said["first"]["code"] == "loss = train.submit(step, slot, labels, w1, w2)"
@@ -100,7 +100,7 @@ def test_the_demo_ends_with_what_the_sanitizer_says(demo):
     assert said["others"] == "clean: 96 of 96 work items had known accesses"
 
 
-def test_the_timeline_keeps_the_order_that_the_events_ask_for(demo):
+def test_the_timeline_keeps_the_order_of_the_events(demo):
     loads, steps = spans(demo, "load"), spans(demo, "train")
     assert len(loads) == len(steps) == 24
     assert sorted(span["shard"] for span in loads) == list(range(24))
@@ -151,10 +151,10 @@ def test_the_demo_saves_what_it_recorded_twice_and_both_open(demo, folder):
     assert demo["recorded"]["dropped"] == 0
 
 
-def test_the_demo_asks_for_one_blas_thread_in_time(demo):
+def test_the_demo_requests_one_blas_thread_before_numpy_is_imported(demo):
     assert not [note for note in demo["notes"] if "numpy was imported" in note]
 
 
 def test_without_a_folder_for_the_recording_nothing_runs(capsys):
     assert main(["demo", "-o", "no/such/folder"]) == 2
-    assert "no/such/folder is no directory to save the recording in; make it first" in capsys.readouterr().err
+    assert "no/such/folder is not a directory; create it first" in capsys.readouterr().err

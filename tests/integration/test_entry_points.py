@@ -33,23 +33,23 @@ def run(folder, program):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_device_of_an_installed_package_is_there_when_it_is_named(installed):
+def test_a_device_of_an_installed_package_is_loaded_when_it_is_named(installed):
     ended = run(installed, "print(et.Stream('offered:1').submit(pow, 2, 5).result(10), et.Device('offered').name)")
     assert (ended.stdout, ended.stderr) == ("32 A device of another package.\n", "")
 
 
-def test_an_unknown_device_names_those_that_packages_offer(installed):
+def test_the_error_for_an_unknown_device_lists_devices_of_installed_packages(installed):
     ended = run(installed, "et.Device('gpu')")
     assert re.search(r"there is no device type 'gpu'; there are cpu, sim, (opencl, )?offered, broken", ended.stderr)
 
 
-def test_one_that_cannot_be_loaded_is_one_line_in_the_list_of_all(installed):
+def test_a_device_that_cannot_be_loaded_is_one_line_in_the_list_of_devices(installed):
     ended = run(installed, "print([d.type for d in et.devices() if d.type in ('cpu', 'offered', 'broken')])")
     assert ended.stdout == "['cpu', 'offered', 'offered']\n"
     assert ended.stderr.count("device type 'broken' is not available: device type 'broken' of offered_device:Mis") == 1
 
 
-def test_an_entry_point_that_cannot_be_loaded_says_which_and_why(installed):
+def test_an_entry_point_that_cannot_be_loaded_is_named_with_the_reason(installed):
     ended = run(installed, "et.Device('broken')")
     assert "DeviceError: device type 'broken' of offered_device:Missing cannot be loaded" in ended.stderr
     assert "Missing" in ended.stderr

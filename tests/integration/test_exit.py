@@ -1,4 +1,4 @@
-"""Leaving the interpreter at any moment, however busy the streams are: the right code, no abort, no hang."""
+"""Exit of the interpreter at any time, however busy the streams are: the right code, no abort, no hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forking at any moment: the child starts clean, the parent's objects say so there, and the parent loses nothing."""
+"""Fork: new objects work in the child, objects of the parent are refused there, the parent loses nothing."""
 
 from __future__ import annotations
 

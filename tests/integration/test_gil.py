@@ -1,4 +1,4 @@
-"""Who holds the GIL, and for how long: blocked threads do not, native work never does, Python work only for a while."""
+"""The GIL: blocked threads and native work do not hold it, and Python work releases it regularly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def streams() -> Iterator[list[et.Stream]]:
 
 
 @pytest.mark.parametrize("what", ["event", "stream", "device", "future", "full stream"])
-def test_two_blocked_threads_leave_a_third_free(what: str) -> None:
+def test_two_blocked_threads_do_not_block_a_third(what: str) -> None:
     gate = Gate()
     with closing(et.Stream("cpu", max_pending=1)) as stream:
         future = gate.hold(stream)
@@ -54,8 +54,8 @@ def test_two_blocked_threads_leave_a_third_free(what: str) -> None:
         future.result(LIMIT)
 
 
-def test_a_run_of_c_callables_does_not_keep_the_main_thread_out() -> None:
-    """The main thread sees the work go on bit by bit; kept out, it would see nothing done and then everything."""
+def test_a_sequence_of_c_callables_does_not_block_the_main_thread() -> None:
+    """The main thread observes the work item by item; blocked, it would observe none and then all of it."""
     count = 1000
     gate = Gate()
     with closing(et.Stream("cpu")) as stream:
@@ -97,7 +97,7 @@ def test_native_work_runs_while_the_main_thread_holds_the_gil(streams: list[et.S
 
 
 def test_native_work_runs_during_one_long_c_call(streams: list[et.Stream]) -> None:
-    """As above with the interpreter's own code: sum() over a big range never lets go of the GIL."""
+    """As above with the interpreter's own code: sum() over a big range never releases the GIL."""
     stream = streams[0]
     entered, gate, done = Semaphore(), Semaphore(), Semaphore()
     stream.submit_native(SEM_POST, entered.address)
@@ -136,7 +136,7 @@ def test_markers_of_python_work_are_published_item_by_item(streams: list[et.Stre
 
 
 def test_python_work_and_the_main_thread_share_the_interpreter(streams: list[et.Stream]) -> None:
-    """A loop in work gives way to the main thread, as a thread would, and the other way round."""
+    """A loop in work yields to the main thread, as a thread would, and the other way round."""
     stop = threading.Event()
     beats = [0]
 

@@ -16,7 +16,7 @@ import pytest
 
 import eventide as et
 from eventide.analysis import View, breakdown, critical_path, idle, summary
-from eventide.analysis._launches import launches_of
+from eventide.analysis._host_calls import launches_of
 from eventide.trace import Trace
 from tests.integration.processes import ROOT, run
 
@@ -134,7 +134,7 @@ def test_work_whose_launch_is_not_in_the_trace_keeps_the_device_busy_here_and_no
 
 
 @pytest.mark.parametrize("name", ["nvidia_alexnet", "nvidia_simple_add"])
-def test_synchronization_rows_are_no_work(name):
+def test_synchronization_rows_are_not_work(name):
     """HTA takes the rows of cuda_sync for kernels, though nothing ran then."""
     theirs = hta()[name]["temporal"]
     (device,) = breakdown(opened(name)).devices
@@ -147,7 +147,7 @@ def test_synchronization_rows_are_no_work(name):
     assert taken.whole.any_of("compute") > device.whole.any_of("compute")
 
 
-def test_waits_on_an_mtia_stream_are_no_work():
+def test_waits_on_an_mtia_stream_are_not_work():
     """The device's event_wait rows are 352 ms of waiting; HTA takes them, and all markers, for computation."""
     theirs = hta()["mtia_inference"]["temporal"]
     (device,) = breakdown(opened("mtia_inference")).devices
@@ -157,7 +157,7 @@ def test_waits_on_an_mtia_stream_are_no_work():
     assert device.whole.any_of("compute") < taken.whole.any_of("compute")
 
 
-def test_an_operator_with_a_stream_in_its_arguments_is_no_kernel():
+def test_an_operator_with_a_stream_in_its_arguments_is_not_a_kernel():
     """nvidia_triton has one kernel, 1.76 us; HTA adds the operator that launched it, since that names a stream too."""
     theirs = hta()["nvidia_triton"]["temporal"]
     (device,) = breakdown(opened("nvidia_triton")).devices

@@ -54,7 +54,7 @@ def test_what_work_enqueues_runs_on_the_device_and_the_future_waits_for_it():
     assert log[0] != threading.current_thread().name
 
 
-def test_a_raise_after_enqueueing_fails_the_future_when_the_device_is_past_it():
+def test_a_raise_after_enqueueing_fails_the_future_when_the_device_has_completed_the_work():
     stream, log = et.Stream("prompt"), []
     held = Held(stream)
 
@@ -87,7 +87,7 @@ def test_a_blocking_call_inside_submit_closes_a_cycle_only_with_the_deferred_wor
     assert stream.submit(inner).result(PATIENCE) is None
 
 
-def test_ctrl_c_inside_work_reaches_who_submits():
+def test_ctrl_c_inside_work_is_raised_by_submit():
     stream = et.Stream("prompt")
 
     def work() -> None:
@@ -132,7 +132,7 @@ def test_threads_submit_to_one_stream_at_once_and_every_future_ends():
     assert stream.query()
 
 
-def test_a_limit_holds_the_submitter_back_until_the_device_is_past_its_work():
+def test_a_limit_blocks_submit_until_the_device_has_completed_work():
     stream = et.Stream("prompt", max_pending=1)
     held, log = Held(stream), []
     first = stream.submit(log.append, 1)
@@ -235,7 +235,7 @@ class Unbridged(immediate_device.Prompt):
         return super().wait(steps, marker) if marker.steps is steps else NotImplemented
 
 
-def test_a_marker_that_the_driver_does_not_know_is_bridged_by_the_host():
+def test_a_marker_that_the_driver_does_not_support_is_bridged_by_the_host():
     device = et.Device.register(Unbridged, name="unbridged")
     stream, other = et.Stream(device), et.Stream(device)
     held = Held(stream)
@@ -257,7 +257,7 @@ def test_memory_that_the_host_cannot_see_has_no_buffer_protocol():
     assert back == b"12345678"
 
 
-def test_a_device_must_say_what_it_can_do():
+def test_a_device_without_capabilities_is_refused():
     class Silent(immediate_device.Prompt):
         def capabilities(self, index):
             raise OSError("gone")

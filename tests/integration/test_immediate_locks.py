@@ -1,4 +1,4 @@
-"""Locks of events and streams on devices whose own code is Python: no thread waits for one of them with the GIL."""
+"""Locks of events and streams on devices written in Python: no thread waits for a lock while it holds the GIL."""
 
 from __future__ import annotations
 

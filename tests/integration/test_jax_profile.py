@@ -37,7 +37,7 @@ planes = [
     for plane in ProfileData.from_file(sys.argv[1]).planes]
 print(json.dumps(planes))
 """
-HEARD = """
+TRACED = """
 import sys, time, jax, eventide as et
 from eventide.integrations import jax as adapter
 f = jax.jit(lambda x: (x @ x).sum())
@@ -132,21 +132,21 @@ def test_perfetto_sees_every_event_of_a_profile_and_loses_nothing(profiled, tmp_
 
 
 @pytest.fixture(scope="module")
-def heard(tmp_path_factory) -> tuple[et.Trace, dict[str, str], str]:
-    folder = tmp_path_factory.mktemp("heard")
-    done = child(HEARD, folder / "t.eventide", folder / "profile")
-    told = {line.rsplit(" ", 2)[0]: line for line in done.stdout.splitlines()}
-    return et.open_trace(folder / "t.eventide"), told, done.stderr
+def traced(tmp_path_factory) -> tuple[et.Trace, dict[str, str], str]:
+    folder = tmp_path_factory.mktemp("traced")
+    done = child(TRACED, folder / "t.eventide", folder / "profile")
+    reported = {line.rsplit(" ", 2)[0]: line for line in done.stdout.splitlines()}
+    return et.open_trace(folder / "t.eventide"), reported, done.stderr
 
 
-def test_profiles_are_recorded_on_the_trace_s_clock_between_the_host_s_marks(heard):
-    trace, told, _ = heard
+def test_profiles_are_recorded_on_the_trace_s_clock_between_the_host_s_marks(traced):
+    trace, reported, _ = traced
     spans = {row["name"]: row for row in trace.spans.to_pylist()}
     reads = [json.loads(row["args"]) for row in trace.spans.to_pylist() if row["name"] == "read JAX's profile"]
     error = max(one["clock_error_ns"] for one in reads)
     assert error < 1_000_000
     for name in ("of the program", "of ours", "of the program again", "inside"):
-        before, after = map(int, told[name].split()[-2:])
+        before, after = map(int, reported[name].split()[-2:])
         span = spans[name]
         assert before - error <= span["start"] <= span["start"] + span["duration"] <= after + error
         assert trace.tracks.to_pylist()[span["track"]]["name"].startswith("JAX ")
@@ -154,16 +154,16 @@ def test_profiles_are_recorded_on_the_trace_s_clock_between_the_host_s_marks(hea
     trace.check()
 
 
-def test_what_nobody_profiled_and_what_came_after_uninstall_is_not_there(heard):
-    trace, _, _ = heard
+def test_code_outside_of_profiles_and_after_uninstall_is_not_recorded(traced):
+    trace, _, _ = traced
     names = set(trace.spans.column("name").to_pylist())
     assert not {"not profiled", "uninstalled"} & names
     compiles = [row for row in trace.spans.to_pylist() if row["category"] == "compile"]
     assert {json.loads(row["args"])["trigger"] for row in compiles} <= {"JAX"}  # none is there twice
 
 
-def test_the_program_sees_jax_as_it_is(heard):
-    _, told, err = heard
-    assert any(line.startswith("error No profile") for line in told.values())
+def test_the_program_sees_jax_as_it_is(traced):
+    _, reported, err = traced
+    assert any(line.startswith("error No profile") for line in reported.values())
     assert err.count("no profile of JAX is taken here: Profile has already been started") == 1
-    assert "the program goes on" not in err
+    assert "the program continues" not in err

@@ -1,6 +1,6 @@
 """Device activity from torch's profiler, without a device: raw events made of real files give the trace of the file.
 
-Nothing here ran on a GPU: the files did. What torch hands over on a machine with one was never seen.
+Nothing here ran on a GPU: the files did. What torch delivers on a machine with a GPU is not tested.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import eventide as et
-from eventide.integrations.torch._events import Conversion
+from eventide.integrations.torch._kineto_events import Conversion
 from tests.integration.processes import ROOT
 from tests.kineto_event import PID, events_of
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the folder of
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda one: one[0])
 def both(request, tmp_path_factory) -> tuple[et.Trace, et.Trace]:
-    """What the reader of files says, and what was recorded."""
+    """The trace that the file reader gives, and the recorded one."""
     name, kind, device = request.param
     path = FOLDER / f"{name}.json.gz"
     with et.Recorder(tmp_path_factory.mktemp("events") / "t.eventide") as recorder:
@@ -41,7 +41,7 @@ def both(request, tmp_path_factory) -> tuple[et.Trace, et.Trace]:
 
 
 def spans(trace: et.Trace) -> list[dict[str, Any]]:
-    """Without the one that is about the file itself."""
+    """All spans but the one that describes the file."""
     tracks = trace.tracks.to_pylist()
     rows = [{**row, "where": tracks[row["track"]]} for row in trace.spans.to_pylist()]
     return [row for row in rows if row["name"] != "PyTorch Profiler (0)"]
@@ -53,21 +53,21 @@ def place(track: dict[str, Any]) -> Any:
     return (track["kind"], track["tid"])
 
 
-def test_every_slice_is_there_at_its_time_on_its_track_with_its_category(both):
+def test_every_slice_has_the_same_time_track_and_category(both):
     of_file, recorded = both
 
-    def told(trace: et.Trace) -> Counter[Any]:
+    def rows_of(trace: et.Trace) -> Counter[Any]:
         keys = ("name", "category", "start", "duration", "submit", "work")
         return Counter((*(row[key] for key in keys), place(row["where"])) for row in spans(trace))
 
-    assert told(recorded) == told(of_file)
+    assert rows_of(recorded) == rows_of(of_file)
     assert not any(recorded.metadata["account"]["dropped"].values())
 
 
 def test_launches_waits_and_synchronizations_are_the_same_edges(both):
     of_file, recorded = both
 
-    def told(trace: et.Trace, kind: str) -> Counter[Any]:
+    def rows_of(trace: et.Trace, kind: str) -> Counter[Any]:
         rows, names = trace.edges.to_pylist(), trace.spans.to_pylist()
         ends = ("from_span", "to_span")
         return Counter(
@@ -83,10 +83,10 @@ def test_launches_waits_and_synchronizations_are_the_same_edges(both):
         )
 
     for kind in ("launch", "wait", "synchronize", "fwdbwd"):
-        assert told(recorded, kind) == told(of_file, kind), kind
+        assert rows_of(recorded, kind) == rows_of(of_file, kind), kind
 
 
-def test_the_recorded_trace_is_sound(both):
+def test_the_recorded_trace_passes_the_check(both):
     both[1].check()
 
 
@@ -95,8 +95,8 @@ def test_arguments_of_kernels_are_kept(both):
     of_file, recorded = (
         [row for row in spans(trace) if row["category"] in kinds and row["where"]["device"]] for trace in both
     )
-    told = [
+    rows_of = [
         Counter((row["name"], row["start"], json.dumps(json.loads(row["args"]), sort_keys=True)) for row in rows)
         for rows in (of_file, recorded)
     ]
-    assert told[1] == told[0]
+    assert rows_of[1] == rows_of[0]

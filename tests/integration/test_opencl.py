@@ -138,8 +138,8 @@ def test_a_queue_of_another_context_is_ordered_through_the_host(device, slow):
 @pytest.mark.parametrize(
     ("properties", "words"),
     [
-        (0, "the queue has no timestamps; make it with properties=cl.command_queue_properties.PROFILING_ENABLE"),
-        (3, "an out-of-order queue is no stream"),
+        (0, "the queue has no timestamps; create it with properties=cl.command_queue_properties.PROFILING_ENABLE"),
+        (3, "an out-of-order queue cannot be a stream"),
     ],
 )
 def test_a_queue_that_cannot_be_a_stream_is_refused_with_the_remedy(device, properties, words):

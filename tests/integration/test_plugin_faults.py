@@ -1,4 +1,4 @@
-"""A device that breaks while it is used: an error at the verb or in the Future, and everything else goes on."""
+"""A device in C++ that fails in use: the verb or the Future raises an error, and everything else works."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import pytest
 
 import eventide as et
 from tests.helpers import TIMEOUT, Gate, root_cause
+from tests.integration.device_fault_checks import (
+    check_completed_markers_stay_complete,
+    check_failed_gate,
+    check_failed_wait,
+    check_rejected_work,
+    check_reversed_times,
+    check_work_runs_once,
+)
 from tests.integration.plugin_devices import example_library, faulty_library, loaded, threads_device, unregister
 from tests.integration.processes import run
 
@@ -37,18 +45,9 @@ def test_a_stream_that_cannot_be_opened() -> None:
         ("submit throws", r"submit\(\) of device 'faulty\d+' threw thrown by submit"),
     ],
 )
-def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace(fault: str, words: str) -> None:
+def test_work_that_the_device_rejects_is_refused_and_changes_nothing(fault: str, words: str) -> None:
     with loaded("faulty", fault) as device:
-        stream = et.Stream(device, max_pending=2)
-        for _ in range(3):  # more than may be pending
-            with pytest.raises(et.DeviceError, match=words):
-                stream.submit(int)
-        assert stream.pending == 0
-        event = stream.record_event()
-        event.synchronize(TIMEOUT)  # the stream is not poisoned
-        stream.synchronize(TIMEOUT)
-        stream.close(TIMEOUT)
-        del stream, event
+        check_rejected_work(device, words)
 
 
 @pytest.mark.parametrize(
@@ -60,32 +59,15 @@ def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace(fault
 )
 def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing(fault: str, words: str) -> None:
     with loaded("faulty", fault) as device:
-        first, second, gate = et.Stream(device), et.Stream(et.Device(device, 1)), Gate()
-        gate.hold(first)
-        event = first.record_event()
-        with pytest.raises(et.DeviceError, match=words):
-            second.wait_event(event)
-        assert second.submit(sum, (1, 2)).result(TIMEOUT) == 3
-        gate.open()
-        for stream in (first, second):
-            stream.close(TIMEOUT)
-        del stream, first, second, event
+        check_failed_wait(device, words)
 
 
 def test_a_gate_that_fails_is_an_error_of_the_verb() -> None:
     with loaded("faulty", "gate fails") as device:
-        cpu, stream, gate = et.Stream("cpu"), et.Stream(device), Gate()
-        gate.hold(cpu)
-        with pytest.raises(et.DeviceError, match=r"gate\(\) of device 'faulty\d+' failed: no gate left"):
-            stream.wait_stream(cpu)
-        assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
-        gate.open()
-        cpu.close(TIMEOUT)
-        stream.close(TIMEOUT)
-        del stream
+        check_failed_gate(device, r"gate\(\) of device 'faulty\d+' failed: no gate left")
 
 
-def test_a_flush_that_throws_fails_what_comes_after() -> None:
+def test_a_flush_that_throws_fails_later_work() -> None:
     with loaded("faulty", "flush throws") as device:
         stream = et.Stream(device)
         stream.record_event()
@@ -97,7 +79,7 @@ def test_a_flush_that_throws_fails_what_comes_after() -> None:
         del stream, error
 
 
-def test_a_marker_that_fails_poisons_its_stream_with_the_words_of_the_device() -> None:
+def test_a_marker_that_fails_poisons_its_stream_with_the_message_of_the_device() -> None:
     with loaded("faulty", "marker fails") as device:
         stream = et.Stream(device)
         event = stream.record_event()
@@ -124,13 +106,7 @@ def test_work_that_the_device_loses_is_an_error_of_its_future() -> None:
 
 def test_work_that_the_device_runs_twice_runs_once() -> None:
     with loaded("faulty", "work runs twice") as device:
-        stream = et.Stream(device)
-        ran: list[int] = []
-        for number in range(20):
-            stream.submit(ran.append, number)
-        stream.close(TIMEOUT)
-        assert ran == list(range(20))
-        del stream
+        check_work_runs_once(device)
 
 
 @pytest.mark.parametrize(
@@ -163,45 +139,32 @@ def test_a_device_that_breaks_while_work_runs(fault: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["release throws", "close_stream throws", "free throws"])
-def test_a_device_that_cannot_let_go_breaks_nothing(fault: str) -> None:
+def test_a_device_that_fails_to_release_breaks_nothing(fault: str) -> None:
     child = run("plugin_fault", faulty_library(), fault, limit=40.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
     said = json.loads(child.out)
     assert said.pop("result of what ran") == "held"
     assert set(said.values()) <= {"7", "None", "True", "False", "1", "3"}, said
 
 
-def test_a_marker_that_was_done_stays_done() -> None:
+def test_a_completed_marker_stays_complete() -> None:
     with loaded("faulty", "done and then pending") as device:
-        stream = et.Stream(device)
-        events = [stream.record_event() for _ in range(20)]
-        stream.synchronize(TIMEOUT)
-        assert all(event.query() and event.query() for event in events)
-        stream.close(TIMEOUT)
-        del stream, events
+        check_completed_markers_stay_complete(device)
 
 
-def test_markers_that_never_end_are_a_timeout_of_every_verb_and_of_the_exit() -> None:
-    child = run("plugin_never", faulty_library(), EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+def test_markers_that_never_complete_time_out_in_every_verb_and_at_exit() -> None:
+    child = run("plugin_never_completes", faulty_library(), EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
     said = json.loads(child.out)
     assert said == {"result": "TimeoutError", "event": "TimeoutError", "stream": "TimeoutError", "cpu": "3"}
     assert "1 work item was abandoned at exit" in child.err
 
 
-def test_times_that_run_backwards_are_shown_as_the_device_gave_them() -> None:
+def test_times_that_run_backwards_are_returned_unchanged() -> None:
     with loaded("faulty", "times run backwards") as device:
-        stream = et.Stream(device)
-        start, end = et.Event(device, enable_timing=True), et.Event(device, enable_timing=True)
-        start.record(stream)
-        stream.submit(int)
-        end.record(stream)
-        end.synchronize(TIMEOUT)
-        assert start.elapsed_time(end) < 0
-        stream.close(TIMEOUT)
-        del stream, start, end
+        check_reversed_times(device)
 
 
 @pytest.mark.parametrize("fault", ["capabilities throws", "now throws"])
-def test_a_device_that_cannot_say_what_it_is_is_a_device_error(fault: str) -> None:
+def test_a_device_whose_description_fails_is_a_device_error(fault: str) -> None:
     function = fault.split(maxsplit=1)[0]
     words = rf"{function}\(\) of device 'faulty\d+' threw thrown by {function}"
     with pytest.raises(et.DeviceError, match=words), loaded("faulty", fault) as device:
@@ -227,7 +190,7 @@ def test_a_taken_name_is_refused_and_another_one_works() -> None:
         del one, two
 
 
-def test_a_device_that_was_unregistered_is_unknown_and_can_be_loaded_again() -> None:
+def test_an_unregistered_device_is_unknown_and_can_be_loaded_again() -> None:
     for _ in range(3):
         device = et.Device.load(example_library(), "again")
         stream = et.Stream("again:1")
@@ -268,7 +231,7 @@ def test_a_device_whose_default_stream_was_used_and_closed_is_unregistered() -> 
         et.default_stream(device).close(TIMEOUT)
 
 
-@pytest.mark.parametrize("name", ["cpu", "nobody"])
-def test_what_was_never_loaded_is_not_unregistered(name: str) -> None:
+@pytest.mark.parametrize("name", ["cpu", "unknown"])
+def test_a_device_that_was_never_loaded_cannot_be_unregistered(name: str) -> None:
     with pytest.raises(et.UsageValueError, match=f"'{name}'"):
         et.Device.unregister(name)

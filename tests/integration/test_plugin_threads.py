@@ -1,4 +1,4 @@
-"""The worker threads of a device in C++, driven hard: Python and native work, waits, many streams; left while busy."""
+"""The worker threads of a device in C++, under load: Python and native work, waits, many streams; exit while busy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STREAMS, ITEMS, EVENTS = 8, 2000, 16
 
 
 class Item(ctypes.Structure):
-    """What one work item left behind; see plugins/turns.cpp."""
+    """What one work item wrote; see plugins/turns.cpp."""
 
     _fields_ = (("began", ctypes.c_int64), ("ended", ctypes.c_int64), ("runs", ctypes.c_int64))
 
@@ -114,7 +114,7 @@ def test_four_host_threads_share_the_streams() -> None:
     close(streams)
 
 
-def test_narrow_streams_take_everything_in_the_end() -> None:
+def test_streams_with_a_small_limit_run_all_work() -> None:
     streams = [et.Stream(threads_device(), max_pending=4) for _ in range(4)]
     program = Program(7, streams, 600)
     program.run()
@@ -122,7 +122,7 @@ def test_narrow_streams_take_everything_in_the_end() -> None:
     close(streams)
 
 
-def test_every_event_calls_once_when_it_is_done() -> None:
+def test_every_event_calls_back_once_when_it_completes() -> None:
     streams = make_streams(4)
     notified: list[int] = []
     for number in range(300):
@@ -134,7 +134,7 @@ def test_every_event_calls_once_when_it_is_done() -> None:
     assert sorted(notified) == list(range(300))
 
 
-def test_work_may_submit_to_its_own_stream_and_ask_about_it() -> None:
+def test_work_may_submit_to_its_own_stream_and_query_it() -> None:
     (stream,) = make_streams(1)
     depths: list[int] = []
     over = threading.Event()
@@ -155,7 +155,7 @@ def test_work_may_submit_to_its_own_stream_and_ask_about_it() -> None:
     assert depths == list(range(51))
 
 
-def test_what_is_queued_in_a_stream_that_is_dropped_still_runs() -> None:
+def test_queued_work_of_a_dropped_stream_still_runs() -> None:
     ran: list[int] = []
     for number in range(200):
         et.Stream(threads_device()).submit(ran.append, number)
@@ -166,7 +166,7 @@ def test_what_is_queued_in_a_stream_that_is_dropped_still_runs() -> None:
 KINDS = ("python", "native", "spin", "waiting", "gated", "notify", "many", "blocked")
 
 
-def test_a_process_leaves_while_the_threads_of_the_plug_in_are_busy() -> None:
+def test_a_process_exits_while_the_threads_of_the_plug_in_are_busy() -> None:
     programs = [(example_library(), kind) for kind in KINDS]
     for child in run_many("plugin_exit", programs, EVENTIDE_EXIT_TIMEOUT="0.1"):
         child.check(0)
@@ -176,8 +176,8 @@ def test_a_process_leaves_while_the_threads_of_the_plug_in_are_busy() -> None:
         assert child.seconds < 20.0, str(child)  # half a second, on a machine that is not busy
 
 
-def test_a_process_leaves_again_and_again() -> None:
-    """A thread that wants to go back into Python at the wrong moment is a matter of luck: many short runs."""
+def test_a_process_exits_in_many_short_runs() -> None:
+    """That a thread acquires the GIL at the wrong time is rare: many short runs."""
     for child in run_many("plugin_exit", [(example_library(), "many")] * 12, EVENTIDE_EXIT_TIMEOUT="0.02"):
         child.check(0)
 

@@ -65,8 +65,8 @@ def spans_of(prof) -> list[tuple[str, str]]:
     return [(row["name"], row["category"]) for row in prof.result.trace.spans.sort_by("start").to_pylist()]
 
 
-def test_arguments_are_evaluated_only_while_somebody_profiles(plugin) -> None:
-    assert plugin.report(1, 2, b"nobody") == 0
+def test_arguments_are_evaluated_only_while_a_profile_runs(plugin) -> None:
+    assert plugin.report(1, 2, b"off") == 0
     assert plugin.evaluations() == 0
     with et.profile():
         assert plugin.report(plugin.now_us(), plugin.now_us(), b"events only") == 1
@@ -74,7 +74,7 @@ def test_arguments_are_evaluated_only_while_somebody_profiles(plugin) -> None:
     with et.profile(profile_memory=True):
         plugin.report(plugin.now_us(), plugin.now_us(), b"both")
         assert plugin.evaluations() == 3
-    plugin.report(1, 2, b"nobody")
+    plugin.report(1, 2, b"off")
     assert plugin.evaluations() == 3
     assert plugin.now_us() == 0
 
@@ -98,7 +98,7 @@ def test_events_and_memory_of_a_backend_are_in_the_trace(plugin) -> None:
     trace.check()
 
 
-def test_spans_end_when_their_block_does_and_threads_without_python_are_heard(plugin) -> None:
+def test_spans_end_with_their_block_and_threads_without_python_are_profiled(plugin) -> None:
     with et.profile() as prof:
         plugin.spans()
         plugin.report_from_c(plugin.now_us(), plugin.now_us())
@@ -109,7 +109,7 @@ def test_spans_end_when_their_block_does_and_threads_without_python_are_heard(pl
     assert rows["inner"]["start"] >= rows['outer "of C++"']["start"]
 
 
-def test_times_that_cannot_be_are_counted_and_not_recorded(plugin) -> None:
+def test_invalid_times_are_counted_and_not_recorded(plugin) -> None:
     before = et._native.profiler_refused()
     with et.profile() as prof:
         plugin.report(20, 10, b"backwards")
@@ -130,7 +130,7 @@ def test_the_clock_of_a_backend_is_mapped(plugin) -> None:
     assert abs(span["start"] - start * 1000) <= prof.result.profiler["clocks"]["c++ backend"]["error_ns"]
 
 
-def test_a_plugin_that_is_loaded_before_eventide_or_during_a_profile_is_heard(library, tmp_path) -> None:
+def test_a_plugin_that_is_loaded_before_eventide_or_during_a_profile_is_profiled(library, tmp_path) -> None:
     copy = tmp_path / "second.so"
     shutil.copy(library, copy)
     code = f"""
@@ -149,7 +149,7 @@ print(sorted(prof.result.trace.spans["name"].to_pylist()))
     assert run.stdout.count("in a thread") == 2
 
 
-def test_disabled_it_leaves_nothing_behind(tmp_path) -> None:
+def test_a_disabled_header_leaves_no_symbols(tmp_path) -> None:
     library = compile_plugin(tmp_path, "-DEVENTIDE_DISABLE", "-Wno-unused-function")
     symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
     assert "eventide_profiler" not in symbols
@@ -162,7 +162,7 @@ def test_disabled_it_leaves_nothing_behind(tmp_path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="no objdump")
-def test_off_it_costs_a_load_and_a_branch_and_no_call(tmp_path) -> None:
+def test_without_a_profile_a_report_costs_a_load_and_a_branch_and_no_call(tmp_path) -> None:
     source = tmp_path / "one.c"
     source.write_text(
         "#include <eventide/profiler.h>\n"

@@ -41,7 +41,7 @@ def test_operators_are_spans_with_shapes_and_types() -> None:
     prof.result.trace.check()
 
 
-def test_without_a_module_operators_of_the_thread_are_heard_too() -> None:
+def test_without_a_module_operators_of_the_thread_are_traced_too() -> None:
     with et.profile() as prof:
         torch.ones(3) + 1
     names = [row["name"] for row in rows(prof, "op")]
@@ -84,7 +84,7 @@ def test_without_with_modules_only_the_module_itself_is_a_span() -> None:
     assert not any("module" in row["args"] for row in rows(prof, "op"))
 
 
-def test_all_modules_are_heard_where_none_is_named() -> None:
+def test_all_modules_are_traced_where_none_is_named() -> None:
     net = make_net()
     with et.profile(with_modules=True) as prof:
         net(torch.ones(2, 8))
@@ -118,9 +118,9 @@ def test_flops_are_those_of_torch_s_own_counter(how) -> None:
     expected = flops_by_torch(act)
     with et.profile(net, with_flops=True, with_modules=True) as prof:
         act()
-    told = prof.result.profiler["flops"]
-    assert told["forward"] + told["backward"] == expected > 0
-    assert (told["backward"] > 0) == (how == "train")
+    reported = prof.result.profiler["flops"]
+    assert reported["forward"] + reported["backward"] == expected > 0
+    assert (reported["backward"] > 0) == (how == "train")
     assert sum(row["args"].get("flops", 0) for row in rows(prof, "op")) == expected
     assert sum(row.flops for row in prof.result.rows()) == expected
     assert sum(prof.result.profiler["flops_by_module"].values()) == expected
@@ -154,7 +154,7 @@ def test_memory_of_tensors_goes_up_and_down_again() -> None:
     assert prof.result.profiler["peak_memory"] == {"cpu:0": 6000}
 
 
-def test_a_module_in_another_thread_is_heard() -> None:
+def test_a_module_in_another_thread_is_traced() -> None:
     net = make_net()
     with et.profile(net) as prof:
         thread = threading.Thread(target=net, args=(torch.ones(2, 8),))
@@ -176,7 +176,7 @@ def test_steps_come_by_themselves_from_an_optimizer() -> None:
                 net(torch.ones(2, 8)).sum().backward()
             optimizer.step()
             if number % 2:
-                prof.step()  # tells nothing new
+                prof.step()  # reports nothing new
     assert [row["name"] for row in rows(prof, "step")] == ["ProfilerStep#2", "ProfilerStep#3"]
     assert [row["name"] for row in rows(prof, "span")] == ["batch 2", "batch 3"]
     assert prof.step_num == 6
@@ -210,7 +210,7 @@ def test_an_operator_that_raises_is_recorded_and_the_profiler_is_off() -> None:
     assert torch.ones(2).sum() == 2
 
 
-def test_a_nested_profile_hears_the_same_operators_once() -> None:
+def test_a_nested_profile_traces_the_same_operators_once() -> None:
     with et.profile() as outer, et.profile() as inner:
         torch.empty(3)
     assert [row["name"] for row in rows(inner, "op")] == ["aten::empty"]
@@ -232,7 +232,7 @@ def test_one_that_asks_for_details_and_one_that_does_not_hear_each_operator_once
         assert mine["track"] != other["track"]
 
 
-def test_a_profile_that_another_thread_ended_does_not_keep_this_one_from_being_heard() -> None:
+def test_a_profile_that_another_thread_ended_does_not_keep_this_one_from_being_traced() -> None:
     prof = et.profile(record_shapes=True)
     prof.start()
     thread = threading.Thread(target=prof.stop)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (ROOT / "tests/property").glob("test_*.py")
-    if "from tests.property.device import" in path.read_text("utf-8")
+    if "from tests.property.device_under_test import" in path.read_text("utf-8")
 )
 
 
@@ -27,5 +27,5 @@ def test_random_programs_have_the_same_outcomes(device):
     assert " passed" in ended.stdout
 
 
-def test_there_are_such_programs():
+def test_the_programs_include_the_stream_machine():
     assert "tests/property/test_stream_machine.py" in PROGRAMS

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
 def check(tmp_path: Path, body: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
     (tmp_path / "program.py").write_text(START + body + "\n" + END)
     done = eventide("check", "--json", "program.py", cwd=tmp_path)
-    assert "failed, the program goes on" not in done.stderr, done.stderr
+    assert "failed, the program continues" not in done.stderr, done.stderr
     assert "ended" in done.stderr, done.stderr
     return done, [finding["kind"] for finding in json.loads(done.stdout)["findings"]]
 

@@ -68,7 +68,7 @@ def test_overlap():
 """).assert_outcomes(passed=1)
 
 
-def test_a_marked_test_that_shows_nothing_fails_unless_it_may(run):
+def test_a_marked_test_without_known_accesses_fails_unless_it_is_allowed(run):
     result = run("""
 @pytest.mark.eventide_no_findings
 def test_nothing():
@@ -109,12 +109,12 @@ def test_overlap(eventide_findings):
     overlap(wait=False)
     (race,) = eventide_findings
     assert race.kind == "race" and race is not eventide_findings[0]
-    assert eventide_findings.findings.verdict == "findings"
+    assert eventide_findings.verdict == "findings"
     assert "1 finding" in str(eventide_findings)
 """).assert_outcomes(passed=1)
 
 
-def test_every_test_is_watched_when_the_command_line_says_so(run):
+def test_every_test_is_checked_with_the_command_line_option(run):
     body = """
 def test_overlap():
     overlap(wait=False)
@@ -247,7 +247,7 @@ def test_a_budget_outside_of_pytest_measures_what_its_block_does():
     stream.close(TIMEOUT)
 
 
-def test_what_nobody_asks_for_is_not_imported(tmp_path):
+def test_unused_packages_are_not_imported(tmp_path):
     (tmp_path / "test_plain.py").write_text(
         "import sys\n"
         "def test_plain():\n"

@@ -1,4 +1,4 @@
-"""A device in Python that is wrong: an error at the verb or in the Future that names the method, and all else goes on.
+"""A faulty device in Python: the verb or the Future raises an error that names the method, and everything else works.
 
 The same for devices in C++ is test_plugin_faults.py.
 """
@@ -17,6 +17,14 @@ import eventide as et
 from eventide.backends import MarkerState
 from examples.tiny_device import Marker, Tiny
 from tests.helpers import TIMEOUT, Background, Gate, eventually, root_cause
+from tests.integration.device_fault_checks import (
+    check_completed_markers_stay_complete,
+    check_failed_gate,
+    check_failed_wait,
+    check_rejected_work,
+    check_reversed_times,
+    check_work_runs_once,
+)
 from tests.integration.faulty_python import Once, faulty, giving, raising, unraisable
 
 GONE = OSError("gone")
@@ -51,16 +59,9 @@ def test_a_stream_that_cannot_be_opened() -> None:
         et.Stream(device)
 
 
-def test_work_that_the_device_does_not_take_is_refused_and_leaves_no_trace() -> None:
+def test_work_that_the_device_rejects_is_refused_and_changes_nothing() -> None:
     with faulty(submit=raising(GONE)) as device:
-        stream = et.Stream(device, max_pending=2)
-        for _ in range(3):  # more than may be pending
-            with pytest.raises(et.DeviceError, match=r"submit\(\) of device 'wrongpy\d+' raised OSError: gone"):
-                stream.submit(int)
-        assert stream.pending == 0
-        stream.record_event().synchronize(TIMEOUT)  # the stream has no error
-        stream.close(TIMEOUT)
-        del stream
+        check_rejected_work(device, r"submit\(\) of device 'wrongpy\d+' raised OSError: gone")
 
 
 @pytest.mark.parametrize(
@@ -87,29 +88,12 @@ def test_a_marker_that_cannot_be_made_fails_the_record_and_the_work_before_it(me
 
 def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing() -> None:
     with faulty(wait=raising(GONE)) as device:
-        first, second, gate = et.Stream(device), et.Stream(et.Device(device.type, 1)), Gate()
-        gate.hold(first)
-        event = first.record_event()
-        with pytest.raises(et.DeviceError, match=r"wait\(\) of device 'wrongpy\d+' raised OSError: gone"):
-            second.wait_event(event)
-        assert second.submit(sum, (1, 2)).result(TIMEOUT) == 3
-        gate.open()
-        for stream in (first, second):
-            stream.close(TIMEOUT)
-        del stream, first, second, event
+        check_failed_wait(device, r"wait\(\) of device 'wrongpy\d+' raised OSError: gone")
 
 
 def test_a_gate_that_fails_is_an_error_of_the_verb() -> None:
     with faulty(gate=raising(GONE)) as device:
-        cpu, stream, gate = et.Stream("cpu"), et.Stream(device), Gate()
-        gate.hold(cpu)
-        with pytest.raises(et.DeviceError, match=r"gate\(\) of device 'wrongpy\d+' raised OSError: gone"):
-            stream.wait_stream(cpu)
-        assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
-        gate.open()
-        cpu.close(TIMEOUT)
-        stream.close(TIMEOUT)
-        del stream
+        check_failed_gate(device, r"gate\(\) of device 'wrongpy\d+' raised OSError: gone")
 
 
 def test_a_gate_that_does_not_open_is_an_error_of_its_stream() -> None:
@@ -135,7 +119,7 @@ def test_a_gate_that_does_not_open_is_an_error_of_its_stream() -> None:
         del stream, future
 
 
-def test_a_flush_that_fails_fails_what_comes_after() -> None:
+def test_a_flush_that_fails_fails_later_work() -> None:
     with faulty(flush=raising(GONE)) as device:
         stream = et.Stream(device)
         stream.record_event()
@@ -168,7 +152,7 @@ def test_a_flush_that_fails_fails_what_comes_after() -> None:
         ("error", giving(OSError), "(type); return an exception or None"),
     ],
 )
-def test_a_device_that_cannot_answer_for_a_marker(name: str, method: Any, words: str) -> None:
+def test_a_device_whose_marker_functions_fail(name: str, method: Any, words: str) -> None:
     with faulty(**{name: method}) as device:
         stream = et.Stream(device)
         for said in causes_of(stream):
@@ -177,7 +161,7 @@ def test_a_device_that_cannot_answer_for_a_marker(name: str, method: Any, words:
         del stream
 
 
-def test_a_marker_that_fails_without_a_reason_is_an_error_all_the_same() -> None:
+def test_a_marker_that_fails_without_a_reason_is_an_error() -> None:
     with faulty(poll=giving(MarkerState.FAILED)) as device:
         stream = et.Stream(device)
         for said in causes_of(stream):
@@ -196,11 +180,11 @@ def test_what_error_returns_is_raised_itself() -> None:
         del stream
 
 
-# What has no caller to raise at is reported
+# An error without a caller to raise it is reported
 
 
 @pytest.mark.parametrize("name", ["release", "close_stream", "now"])
-def test_a_device_that_cannot_let_go_breaks_nothing(name: str) -> None:
+def test_a_device_that_fails_to_release_breaks_nothing(name: str) -> None:
     with unraisable() as reports, faulty(**{name: raising(GONE)}) as device:
         stream = et.Stream(device)
         assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3
@@ -238,7 +222,7 @@ def test_a_clock_that_cannot_be_read_is_reported_and_work_goes_on(method: Any, w
         del stream
 
 
-# What a device says about itself
+# What a device reports about itself
 
 
 @pytest.mark.parametrize(
@@ -252,7 +236,7 @@ def test_a_clock_that_cannot_be_read_is_reported_and_work_goes_on(method: Any, w
         ("count", giving(-1), r"returned -1 \(int\); return how many there are, at least 0"),
     ],
 )
-def test_a_device_that_cannot_say_what_it_is_is_not_registered(name: str, method: Any, words: str) -> None:
+def test_a_device_whose_description_fails_is_not_registered(name: str, method: Any, words: str) -> None:
     expected = rf"{name}\(\) of device 'wrongpy\d+' {words}"
     with pytest.raises(et.DeviceError, match=expected), faulty(**{name: method}):
         pass
@@ -290,7 +274,7 @@ def test_no_memory_is_a_memory_error() -> None:
     ("method", "words"),
     [(raising(GONE), "raised OSError: gone"), (giving("x"), r"returned 'x' \(str\); return the handle as an int")],
 )
-def test_a_handle_that_is_none(method: Any, words: str) -> None:
+def test_an_invalid_handle_is_refused(method: Any, words: str) -> None:
     with faulty(native_handle=method) as device:
         stream = et.Stream(device)
         with pytest.raises(et.DeviceError, match=rf"native_handle\(\) of device 'wrongpy\d+' {words}"):
@@ -299,10 +283,10 @@ def test_a_handle_that_is_none(method: Any, words: str) -> None:
         del stream
 
 
-# Lies
+# Wrong results
 
 
-def test_a_marker_that_was_done_stays_done() -> None:
+def test_a_completed_marker_stays_complete() -> None:
     answers: dict[Marker, int] = {}
 
     def poll(_: Any, marker: Marker) -> MarkerState:
@@ -312,25 +296,12 @@ def test_a_marker_that_was_done_stays_done() -> None:
         return MarkerState.DONE if answers[marker] == 1 else MarkerState.PENDING
 
     with faulty(poll=poll) as device:
-        stream = et.Stream(device)
-        events = [stream.record_event() for _ in range(20)]
-        stream.synchronize(TIMEOUT)
-        assert all(event.query() and event.query() for event in events)
-        stream.close(TIMEOUT)
-        del stream, events
+        check_completed_markers_stay_complete(device)
 
 
-def test_times_that_run_backwards_are_shown_as_the_device_gave_them() -> None:
+def test_times_that_run_backwards_are_returned_unchanged() -> None:
     with faulty(completed_at=lambda _, marker: 2**62 - marker.time) as device:
-        stream = et.Stream(device)
-        start, end = et.Event(device, enable_timing=True), et.Event(device, enable_timing=True)
-        start.record(stream)
-        stream.submit(int)
-        end.record(stream)
-        end.synchronize(TIMEOUT)
-        assert start.elapsed_time(end) < 0
-        stream.close(TIMEOUT)
-        del stream, start, end
+        check_reversed_times(device)
 
 
 def test_work_that_the_device_loses_is_an_error_of_its_future() -> None:
@@ -369,15 +340,9 @@ def test_work_that_the_device_runs_twice_runs_once() -> None:
         steps.put(again)
 
     with faulty(submit=submit) as device:
-        stream = et.Stream(device)
-        ran: list[int] = []
-        for number in range(20):
-            stream.submit(ran.append, number)
-        stream.close(TIMEOUT)
-        assert ran == list(range(20))
+        check_work_runs_once(device)
         eventually(lambda: len(refused) == 20, "every second run is refused")
         assert set(refused) == {"this work was run already; a device runs each work once"}
-        del stream
 
 
 def test_work_that_the_device_runs_inside_submit_gives_its_result() -> None:
@@ -388,8 +353,8 @@ def test_work_that_the_device_runs_inside_submit_gives_its_result() -> None:
         del stream
 
 
-def test_a_failure_that_another_thread_is_finding_out_reaches_a_stream_that_waits_for_it() -> None:
-    """The device passes work without running it; one thread is about to say so when the waiting stream goes on."""
+def test_a_failure_that_another_thread_detects_reaches_a_stream_that_waits_for_it() -> None:
+    """The device passes work without running it; one thread is about to report it when the waiting stream continues."""
     asked, answer, lost = threading.Event(), threading.Event(), set()
 
     def submit(_: Any, steps: Any, work: Any) -> None:

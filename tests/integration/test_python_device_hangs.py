@@ -1,4 +1,4 @@
-"""A device in Python that hangs, is slow or dies: other streams go on, every verb has its timeout, the process ends."""
+"""A device in Python that hangs, is slow or fails: other streams continue, every verb times out, the process exits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.integration.processes import run
 
 
 @pytest.mark.parametrize("name", ["poll", "join", "completed_at", "error", "submit", "make_marker", "wait"])
-def test_while_a_method_hangs_other_streams_go_on(name: str) -> None:
+def test_while_a_method_hangs_other_streams_continue(name: str) -> None:
     entered, leave = threading.Event(), threading.Event()
     right = getattr(Tiny, name)
 
@@ -54,7 +54,7 @@ def test_while_a_method_hangs_other_streams_go_on(name: str) -> None:
         del stream, hung, other, event, background
 
 
-def test_a_slow_device_is_only_slow() -> None:
+def test_a_slow_device_gives_correct_results() -> None:
     def slow(name: str) -> Any:
         right = getattr(Tiny, name)
 
@@ -79,14 +79,14 @@ def test_a_slow_device_is_only_slow() -> None:
 
 
 @pytest.mark.parametrize("name", ["submit", "make_marker", "wait"])
-def test_a_method_that_hangs_in_a_daemon_thread_does_not_keep_the_process(name: str) -> None:
+def test_a_method_that_hangs_in_a_daemon_thread_does_not_block_the_exit(name: str) -> None:
     child = run("python_device_hangs", name, limit=30.0, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
-    assert child.out == "DeviceError: the process ends, and another thread has not come back from the stream's device\n"
+    assert child.out == "DeviceError: the process ends, and another thread has not returned from the stream's device\n"
 
 
 @pytest.mark.parametrize("fault", ["markers never end", "its thread dies"])
-def test_markers_that_never_end_are_a_timeout_of_every_verb_and_of_the_exit(fault: str) -> None:
-    child = run("python_device_never", fault, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
+def test_markers_that_never_complete_time_out_in_every_verb_and_at_exit(fault: str) -> None:
+    child = run("python_device_never_completes", fault, EVENTIDE_EXIT_TIMEOUT="0.1").check(0)
     said = json.loads(child.out)
     assert said == {
         "result": "TimeoutError",

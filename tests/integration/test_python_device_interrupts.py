@@ -23,7 +23,7 @@ from tests.integration.faulty_python import Once, faulty
 
 
 def query(stream: et.Stream) -> object:
-    """Ask about something that the device is past."""
+    """Query an event that the device has passed."""
     event = et.Event(stream.device, enable_timing=True)
     event.record(stream)
     deadline = time.monotonic() + TIMEOUT
@@ -101,7 +101,7 @@ VERBS: dict[str, tuple[str, Callable[[et.Stream], object]]] = {
 
 
 def heal(stream: et.Stream) -> None:
-    """An error of the device may be left, once; then all is as before."""
+    """The stream may raise an error of the device once; then it works as before."""
     with contextlib.suppress(et.DeviceError):
         stream.synchronize(TIMEOUT)
     assert stream.submit(sum, (1, 2)).result(TIMEOUT) == 3

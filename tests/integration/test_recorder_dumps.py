@@ -74,7 +74,7 @@ def test_a_hang_dumps_once_also_while_the_gil_is_held(tmp_path: Path) -> None:
         check(path, why)
 
 
-def test_a_dump_that_cannot_be_written_is_said_and_the_recording_goes_on(tmp_path: Path) -> None:
+def test_a_dump_that_cannot_be_written_is_reported_and_the_recording_continues(tmp_path: Path) -> None:
     (tmp_path / "t-dump-1.eventide").mkdir()
     with stuck(tmp_path, "hang_seconds=0.2") as process:
         assert "could not be copied to" in said(process)
@@ -122,7 +122,7 @@ time.sleep(60)
 """
 
 
-def test_a_dump_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_dump_without_disk_space_leaves_no_file(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", FULL], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert "could not be copied to" in said(process)
@@ -142,7 +142,7 @@ def test_a_recording_is_not_dumped_onto_itself(tmp_path: Path) -> None:
     assert recorder.trace.instants.column("name").to_pylist() == ["before", "after"]
 
 
-def test_the_signal_is_the_programs_again_when_the_recording_ends(tmp_path: Path) -> None:
+def test_the_signal_handler_is_restored_when_the_recording_ends(tmp_path: Path) -> None:
     received: list[int] = []
     before = signal.signal(signal.SIGUSR2, lambda number, _: received.append(number))
     try:
@@ -154,7 +154,7 @@ def test_the_signal_is_the_programs_again_when_the_recording_ends(tmp_path: Path
     assert received == [signal.SIGUSR2]
 
 
-def test_what_cannot_be_is_said_at_once(tmp_path: Path) -> None:
+def test_invalid_options_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "t.eventide"
     with pytest.raises(et.UsageValueError, match="give Recorder its path"):
         et.Recorder(dump_on=signal.SIGUSR2)

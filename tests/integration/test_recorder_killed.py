@@ -1,4 +1,4 @@
-"""Killed at any moment with four threads recording: the file opens, and at most one thing of each thread is missing."""
+"""Killed at any time with four threads recording: the file opens, and at most one record of each thread is missing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check(file: Path, progress: list[tuple[int, int]]) -> None:
         assert mine == sorted(set(mine))
         assert begun - recorded in {0, 1}
         assert not mine or mine[-1] <= begun - 1
-        assert recorded - len(mine) <= 1 + dropped  # whatever else is missing was dropped, and counted
+        assert recorded - len(mine) <= 1 + dropped  # all other missing records were dropped and counted
         missing += max(0, recorded - len(mine))
     assert missing <= THREADS + dropped
     assert not account["closed"]

@@ -1,4 +1,4 @@
-"""`eventide run`: the program is as it was, and its trace can be read however it ended."""
+"""`eventide run`: the program behaves as without it, and its trace can be read however it ended."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def same(*command: str, cwd: Path) -> tuple[subprocess.CompletedProcess[str], et
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("program", ["threads.py", "loop.py", "spawned.py"])
-def test_a_program_that_knows_nothing_of_us_runs_unchanged(tmp_path, program):
+def test_a_program_that_does_not_use_eventide_runs_unchanged(tmp_path, program):
     done, trace = same(str(PROGRAMS / program), cwd=tmp_path)
     assert done.returncode == 0
     assert trace.tracks.num_rows > 0
 
 
-def test_arguments_after_the_program_are_the_programs(tmp_path):
+def test_arguments_after_the_program_are_passed_to_the_program(tmp_path):
     done, _ = same(str(PROGRAMS / "threads.py"), "--fail", "--ring", "-o", "x", cwd=tmp_path)
     assert done.returncode == 3
     assert "['--fail', '--ring', '-o', 'x']" in done.stdout
 
 
-def test_a_format_that_nobody_writes_is_refused_before_the_program_runs(tmp_path):
+def test_a_format_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path):
     done = alone("-m", "eventide", "run", "-o", "t.docx", str(PROGRAMS / "threads.py"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot tell from 't.docx' what to write; use .pftrace" in done.stderr
@@ -65,7 +65,7 @@ def test_a_module_runs_as_python_m_runs_it(tmp_path):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("how", ["exit", "text", "raise", "_exit", "interrupt", "SIGTERM", "SIGKILL", "SIGSEGV"])
-def test_however_it_ends_the_end_is_its_own_and_the_trace_opens(tmp_path, how):
+def test_the_program_ends_as_without_eventide_and_the_trace_opens(tmp_path, how):
     done, trace = same(str(PROGRAMS / "ends.py"), how, cwd=tmp_path)
     assert done.stdout == "before\n"
     assert trace.tracks.num_rows > 0
@@ -100,12 +100,12 @@ def test_a_kill_is_stated_in_the_summary_and_leaves_no_buffer_behind(tmp_path):
     [
         ((), "name the program to run"),
         (("nowhere.py",), "there is no file nowhere.py"),
-        (("--start-on", "SIGNONE", "x.py"), "is no signal"),
+        (("--start-on", "SIGNONE", "x.py"), "is not a signal that a program can handle"),
         (("--schedule", "1,x", "x.py"), "--schedule 1,x is not WAIT,WARMUP,ACTIVE"),
         (("-o", "no/such/folder/t.eventide", "x.py"), "no/such/folder"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_nothing_runs(tmp_path, command, message):
+def test_invalid_options_are_one_line_and_nothing_runs(tmp_path, command, message):
     (tmp_path / "x.py").write_text("print('ran')")
     done = alone("-m", "eventide", "run", *command, cwd=tmp_path)
     assert done.returncode == 2
@@ -130,7 +130,7 @@ def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
     with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
         assert process.stdout.readline() == "ready\n"
         assert not (tmp_path / "t.eventide").exists()
-        process.send_signal(signal.SIGUSR1)  # to eventide, which hands it on
+        process.send_signal(signal.SIGUSR1)  # to eventide, which forwards it
         for _ in range(600):
             if (tmp_path / "t.eventide").exists():
                 break
@@ -142,10 +142,10 @@ def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
 
 
 @pytest.mark.heavy
-def test_a_signal_that_never_came_is_said(tmp_path):
+def test_a_signal_that_never_came_is_reported(tmp_path):
     done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--start-on", "SIGUSR1"))
     assert done.returncode == 3
-    assert "nothing was recorded: SIGUSR1 never came" in done.stderr
+    assert "nothing was recorded: SIGUSR1 was never received" in done.stderr
 
 
 @pytest.mark.heavy
@@ -157,7 +157,7 @@ def test_a_ring_and_another_format(tmp_path):
 
 
 @pytest.mark.heavy
-def test_after_the_seconds_the_program_goes_on(tmp_path):
+def test_the_program_continues_after_the_recorded_seconds(tmp_path):
     code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(1000))\nprint('through')"
     (tmp_path / "busy.py").write_text(code)
     done = recorded("busy.py", cwd=tmp_path, options=("--seconds", "1", "--sample", "5", "--quiet"))

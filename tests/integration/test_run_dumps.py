@@ -1,4 +1,4 @@
-"""`eventide run --dump-on` and `--hang-seconds`: a program that hangs can be looked at while it hangs."""
+"""`eventide run --dump-on` and `--hang-seconds`: a program that hangs is dumped while it hangs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def running(folder: Path, *options: str, program: str = LOCKED) -> Iterator[subp
             yield process
         finally:
             if process.poll() is None:
-                process.terminate()  # which eventide hands on
+                process.terminate()  # which eventide forwards
 
 
 def said(process: subprocess.Popen[str]) -> str:
@@ -63,7 +63,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("options", [("--ring",), ()])
-def test_a_hang_is_dumped_although_stacks_are_sampled_all_the_while(tmp_path, options):
+def test_a_hang_is_dumped_although_stacks_are_sampled(tmp_path, options):
     with running(tmp_path, *options, "--hang-seconds", "0.5", "--sample", "1") as process:
         dump = tmp_path / "t-dump-1.eventide"
         words = "nothing was recorded for 0.5 s"
@@ -84,11 +84,11 @@ def test_a_hang_is_dumped_although_stacks_are_sampled_all_the_while(tmp_path, op
 
 
 @pytest.mark.parametrize("name", ["usr2", "SIGALRM"])  # the second is handed on only because it is asked for
-def test_each_signal_is_a_dump_and_the_program_goes_on(tmp_path, name):
+def test_each_signal_makes_a_dump_and_the_program_continues(tmp_path, name):
     number = signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"]
     with running(tmp_path, "--ring", "--dump-on", name, "--json") as process:
         for count in (1, 2):
-            process.send_signal(number)  # to eventide, which hands it on
+            process.send_signal(number)  # to eventide, which forwards it
             assert f"is in {tmp_path / f't-dump-{count}.eventide'}" in said(process)
         summary = json.loads(ended(process))
     assert summary["dumps"] == ["t-dump-1.eventide", "t-dump-2.eventide"]
@@ -98,15 +98,15 @@ def test_each_signal_is_a_dump_and_the_program_goes_on(tmp_path, name):
         assert names == ["before", "stuck"]
 
 
-def test_before_the_recording_the_signal_is_a_line_and_does_not_kill(tmp_path):
+def test_a_signal_before_the_recording_prints_a_line_and_does_not_end_the_program(tmp_path):
     program = "import sys\nprint('stuck', flush=True)\nsys.stdin.readline()\n"
     with running(tmp_path, "--start-on", "USR1", "--dump-on", "USR2", program=program) as process:
         process.send_signal(signal.SIGUSR2)
-        assert said(process) == "eventide: SIGUSR2 came, but nothing is being recorded now\n"
-        assert "nothing was recorded: SIGUSR1 never came" in ended(process)
+        assert said(process) == "eventide: SIGUSR2 received, but nothing is being recorded now\n"
+        assert "nothing was recorded: SIGUSR1 was never received" in ended(process)
 
 
-def test_a_signal_that_the_program_takes_is_the_programs_and_that_is_said(tmp_path):
+def test_a_signal_that_the_program_handles_stays_with_the_program_and_is_reported(tmp_path):
     program = """
 import signal, sys
 signal.signal(signal.SIGUSR2, lambda *_: print("mine", file=sys.stderr, flush=True))
@@ -152,13 +152,19 @@ def test_a_dump_is_not_taken_for_a_cycle_of_a_schedule(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--start-on", "USR2", "--dump-on", "SIGUSR2"), "--start-on and --dump-on are both SIGUSR2; give one of them"),
-        (("--dump-on", "SIGNONE"), "--dump-on SIGNONE is no signal that a program can hear; SIGUSR1 is one"),
-        (("--dump-on", "SIGSEGV"), "--dump-on SIGSEGV is no signal that a program can hear"),
+        (
+            ("--start-on", "USR2", "--dump-on", "SIGUSR2"),
+            "--start-on and --dump-on are both SIGUSR2; use another",
+        ),
+        (
+            ("--dump-on", "SIGNONE"),
+            "--dump-on SIGNONE is not a signal that a program can handle; use one",
+        ),
+        (("--dump-on", "SIGSEGV"), "--dump-on SIGSEGV is not a signal that a program can handle"),
         (("--hang-seconds", "0"), "'--hang-seconds': Input should be greater than or equal to 0.01"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_nothing_runs(tmp_path, options, message):
+def test_invalid_options_are_one_line_and_nothing_runs(tmp_path, options, message):
     (tmp_path / "x.py").write_text("print('ran')")
     command = [sys.executable, "-m", "eventide", "run", *options, "x.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)

@@ -1,4 +1,4 @@
-"""`eventide run` hears torch's modules, and the program, its compiler and its tools do not notice."""
+"""`eventide run` traces torch's modules, and the program, its compiler and its tools are not affected."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ WRONG = {"race", "use-after-free", "missing-record-stream"}
 
 
 def torch_finds_a_race(program: dict[str, Any]) -> bool:
-    """Its handler hears each step as torch would tell it: base pointers, no threads, nothing about the host."""
+    """Its handler gets each step as torch would report it: base pointers, no threads, nothing about the host."""
     from torch.cuda._sanitizer import EventHandler
 
     handler = EventHandler()

@@ -1,6 +1,6 @@
 """A stream of a polled device, used by two threads at once and by its own hooks: no crash, no deadlock.
 
-Each story runs in a process of its own, because its failure ends or hangs the process.
+Each scenario runs in a separate process, because a failure ends or hangs the process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STORIES = [
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("story", STORIES)
-def test_a_shared_stream_ends_well(story: str, device: str) -> None:
+def test_a_shared_stream_neither_crashes_nor_deadlocks(story: str, device: str) -> None:
     if device == "opencl":
         pytest.importorskip("pyopencl", reason="needs pyopencl")
     ended = run("shared_stream", story, example_library() if device == "plug-in" else device)

@@ -1,4 +1,4 @@
-"""Ctrl-C gets the main thread out of every blocking call, loses nothing, and the program goes on."""
+"""Ctrl-C interrupts every blocking call of the main thread, loses nothing, and the program continues."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _latencies(child: Ended) -> list[float]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_signal_from_a_thread_of_the_process_gets_out_of(call: str) -> None:
+def test_a_signal_from_a_thread_of_the_process_interrupts(call: str) -> None:
     for latency in _latencies(start("interrupt", call, "inside").finish()):
         assert 0.0 <= latency < AT_MOST
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_signal_from_outside_gets_out_of(call: str) -> None:
+def test_a_signal_from_outside_interrupts(call: str) -> None:
     child = start("interrupt", call, "outside")
     watch = threading.Thread(target=_interrupt_whenever_it_blocks, args=(child,))
     watch.start()

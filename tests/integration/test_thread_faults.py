@@ -1,4 +1,4 @@
-"""The system has no thread or no memory for a stream: a clear exception, nothing lost, and it works again later."""
+"""No thread or no memory is available for a stream: a clear exception, nothing is lost, and it works again later."""
 
 import os
 import resource
@@ -60,7 +60,7 @@ print(done.wait(10), called == [future])
 
 
 @pytest.mark.skipif(compiler is None, reason="no C compiler")
-def test_without_threads_a_stream_cannot_be_made_and_everything_else_goes_on(tmp_path: Path) -> None:
+def test_without_threads_a_stream_cannot_be_made_and_everything_else_continues(tmp_path: Path) -> None:
     source, library = tmp_path / "threads.c", tmp_path / "threads.so"
     source.write_text(INTERPOSED)
     subprocess.run([str(compiler), "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
@@ -78,7 +78,7 @@ def test_without_threads_a_stream_cannot_be_made_and_everything_else_goes_on(tmp
     assert done.stderr == ""
 
 
-def test_without_memory_a_stream_cannot_be_made_and_can_when_there_is_some_again() -> None:
+def test_without_memory_a_stream_cannot_be_made_until_memory_is_available_again() -> None:
     program = """
         import resource
         import eventide as et

@@ -161,7 +161,7 @@ def test_a_pool_under_unknown_ids_from_every_thread() -> None:
     assert stats.created + stats.reused == 2 * 200 * THREADS
 
 
-def test_listeners_come_and_go_while_hooks_fire() -> None:
+def test_callbacks_are_added_and_removed_while_hooks_fire() -> None:
     """One that stays receives everything once, whatever happens to the others; one that left receives nothing more."""
     stop = threading.Event()
     received, late = itertools.count(), itertools.count()

@@ -116,11 +116,11 @@ def test_streams_are_as_they_were_after_the_sanitizer():
 def test_the_gpu_hooks_of_torch_feed_ours():
     from eventide.integrations.torch import mirror_gpu_trace
 
-    heard: list[tuple[object, ...]] = []
+    traced: list[tuple[object, ...]] = []
     with (
-        et.hooks.on("event_record", lambda *told: heard.append(("record", *told))),
-        et.hooks.on("memory_allocation", lambda *told: heard.append(("memory", *told))),
-        et.hooks.on("device_synchronization", lambda *told: heard.append(("device", *told))),
+        et.hooks.on("event_record", lambda *reported: traced.append(("record", *reported))),
+        et.hooks.on("memory_allocation", lambda *reported: traced.append(("memory", *reported))),
+        et.hooks.on("device_synchronization", lambda *reported: traced.append(("device", *reported))),
     ):
         end = mirror_gpu_trace()
         from torch.cuda import _gpu_trace as cuda
@@ -133,4 +133,4 @@ def test_the_gpu_hooks_of_torch_feed_ours():
         registries["EventRecordCallbacks"].fire_callbacks(8, 9)
         end()
         registries["EventRecordCallbacks"].fire_callbacks(9, 9)
-    assert heard == [("record", 7, 9), ("memory", 4096), ("device",), ("record", 8, 9)]
+    assert traced == [("record", 7, 9), ("memory", 4096), ("device",), ("record", 8, 9)]

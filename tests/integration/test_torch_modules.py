@@ -16,7 +16,7 @@ import eventide as et
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from eventide.integrations.torch import _modules as heard  # noqa: E402
+from eventide.integrations.torch import _modules as traced  # noqa: E402
 from eventide.integrations.torch import install, uninstall  # noqa: E402 - only where torch is
 from eventide.integrations.torch._modules import TorchModules  # noqa: E402
 from eventide.integrations.torch._run import TorchRun  # noqa: E402
@@ -71,7 +71,7 @@ def test_it_is_put_back_when_the_last_one_closes_in_any_order():
     second.close()
 
 
-def test_what_the_program_put_in_our_place_stays_there_and_is_heard_once_again_later():
+def test_what_the_program_put_in_our_place_stays_there_and_is_traced_once_again_later():
     calls = []
     listener = TorchModules()
     ours = nn.Module.__call__
@@ -84,7 +84,7 @@ def test_what_the_program_put_in_our_place_stays_there_and_is_heard_once_again_l
     listener.close()
     assert nn.Module.__call__ is theirs
     with et.Recorder() as recorder:
-        nn.Identity()(1)  # not heard
+        nn.Identity()(1)  # not traced
         listener = TorchModules()
         nn.Tanh()(torch.ones(1))
         listener.close()
@@ -139,24 +139,24 @@ def test_no_module_is_kept_alive(listening):
     with et.Recorder():
         net = make_net()
         net(1)
-        assert id(net) in heard._names._known
+        assert id(net) in traced._paths._known
         gone = [weakref.ref(one) for one in net.modules()]
         key = id(net)
         del net
         gc.collect()
     assert [ref() for ref in gone] == [None] * 4
-    assert key not in heard._names._known
+    assert key not in traced._paths._known
 
 
 def test_a_tree_is_walked_once_for_all_forwards_and_once_a_forward_for_strangers(listening, monkeypatch):
     walks = []
-    walk = heard._names.walk
+    walk = traced._paths.walk
 
     def counted(parent: Any) -> None:
         walks.append(parent)
         walk(parent)
 
-    monkeypatch.setattr(heard._names, "walk", counted)
+    monkeypatch.setattr(traced._paths, "walk", counted)
 
     class Counted(nn.Module):  # type: ignore[misc]  # torch has no types here
         def __init__(self) -> None:
@@ -177,7 +177,7 @@ def test_a_tree_is_walked_once_for_all_forwards_and_once_a_forward_for_strangers
     assert names(recorder)[-3:] == ["Counted.layers.49", "Identity", "Identity"]
 
 
-def test_modules_that_compare_and_hash_in_their_own_way_are_heard(listening):
+def test_modules_that_compare_and_hash_in_their_own_way_are_traced(listening):
     class Equal(nn.Module):  # type: ignore[misc]  # as above
         __hash__ = None  # type: ignore[assignment]  # what we try
 
@@ -204,19 +204,19 @@ def test_modules_that_compare_and_hash_in_their_own_way_are_heard(listening):
 
 
 def test_a_mistake_of_ours_is_logged_once_and_does_not_reach_the_program(listening, monkeypatch, caplog):
-    monkeypatch.delattr(heard._local, "failed", raising=False)
+    monkeypatch.delattr(traced._local, "failed", raising=False)
 
     def refuse(*_: Any) -> None:
         raise RuntimeError("ours")
 
     with et.Recorder() as recorder:
         with monkeypatch.context() as broken:
-            broken.setattr(heard._names, "remembered", refuse)
+            broken.setattr(traced._paths, "known", refuse)
             assert make_net()(3) == 3
         make_net()(3)
     assert names(recorder) == ["Sequential", *NET]
     (record,) = caplog.records
-    assert record.message == "a forward of Sequential was not recorded, the program goes on"
+    assert record.message == "a forward of Sequential was not recorded, the program continues"
 
 
 def test_ctrl_c_inside_of_a_forward_passes_and_later_names_are_right(listening):
@@ -275,8 +275,10 @@ def test_a_forked_child_has_torch_s_own_function_and_can_listen_anew(listening):
     assert nn.Module.__call__ is not OWN
 
 
-def test_a_torch_that_cannot_be_told_to_go_past_us_is_one_line_and_the_rest_is_heard(monkeypatch, caplog):
-    install()
+@pytest.mark.parametrize("installed_first", [True, False])  # the two import hooks of torch may run in either order
+def test_a_torch_that_cannot_skip_our_wrapper_is_one_line_and_the_rest_is_traced(monkeypatch, caplog, installed_first):
+    if installed_first:
+        install()
     monkeypatch.delattr(torch._C._dynamo.eval_frame, "set_code_exec_strategy")
     with et.Recorder() as recorder:
         run = TorchRun(("ops", "modules"), 0.0)
@@ -284,7 +286,7 @@ def test_a_torch_that_cannot_be_told_to_go_past_us_is_one_line_and_the_rest_is_h
         run.close()
     uninstall()
     (line,) = recorder.trace.metadata["warnings"]
-    assert line.startswith(f"torch {torch.__version__}: its modules are not heard: AttributeError")
+    assert line.startswith(f"torch {torch.__version__}: its modules are not traced: AttributeError")
     assert [record.message for record in caplog.records] == [line]
     assert names(recorder) == []
     assert "aten::linear" in {row["name"] for row in recorder.trace.spans.to_pylist()}

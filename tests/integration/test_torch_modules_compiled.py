@@ -1,4 +1,4 @@
-"""Modules that are heard while torch.compile is at work: it compiles what it would have, once, and warns of nothing."""
+"""Modules that are traced while torch.compile is active: it compiles the same, once, and warns of nothing."""
 
 from __future__ import annotations
 

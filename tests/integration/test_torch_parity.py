@@ -30,7 +30,7 @@ def test_their_functions_take_the_same_arguments(torch_trace):
 
 
 def test_a_callback_gets_what_torch_would_give_it(torch_trace):
-    heard: dict[str, list[tuple[object, ...]]] = {"theirs": [], "ours": []}
+    traced: dict[str, list[tuple[object, ...]]] = {"theirs": [], "ours": []}
     for side, module in (("theirs", torch_trace), ("ours", et.hooks)):
         for count, name in (
             (2, "EventRecord"),
@@ -39,10 +39,10 @@ def test_a_callback_gets_what_torch_would_give_it(torch_trace):
             (0, "DeviceSynchronization"),
         ):
             registry = getattr(module, f"{name}Callbacks")
-            registry.add_callback(lambda *args, side=side, name=name: heard[side].append((name, *args)))
+            registry.add_callback(lambda *args, side=side, name=name: traced[side].append((name, *args)))
             registry.fire_callbacks(*range(7, 7 + count))
     for name in ("EventRecord", "EventWait", "MemoryAllocation", "DeviceSynchronization"):
         getattr(et.hooks, f"{name}Callbacks").clear_callbacks()
         getattr(torch_trace, f"{name}Callbacks").callback_list.clear()
-    assert heard["ours"] == heard["theirs"]
-    assert len(heard["ours"]) == 4
+    assert traced["ours"] == traced["theirs"]
+    assert len(traced["ours"]) == 4

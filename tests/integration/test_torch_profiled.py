@@ -1,4 +1,4 @@
-"""What only torch's own profiler tells: shapes, FLOPs, memory, for a limited time."""
+"""What only torch's own profiler reports: shapes, FLOPs, memory, for a limited time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import eventide as et
 from tests.helpers import TIMEOUT
 from tests.integration import processes
-from tests.integration.heard import Heard, in_thread
+from tests.integration.traced import Traced, in_thread
 
 pytestmark = pytest.mark.heavy
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
@@ -23,35 +23,35 @@ from eventide.integrations.torch._run import TorchRun  # noqa: E402
 
 def test_shapes_and_flops_come_with_the_operators_when_asked_for(torch_adapter):
     x = torch.ones(2, 8)
-    with Heard(shapes=True, flops=True) as heard:
+    with Traced(shapes=True, flops=True) as traced:
         x @ torch.ones(8, 4)
-    (product,) = [row for row in heard.rows("op") if row["name"] == "aten::mm"]
+    (product,) = [row for row in traced.rows("op") if row["name"] == "aten::mm"]
     about = json.loads(product["args"])
     assert about["shapes"] == [[2, 8], [8, 4]]
     assert about["types"] == ["float", "float"]
     assert about["flops"] == 2 * 2 * 8 * 4
 
 
-def test_after_the_limit_nothing_more_is_heard_and_the_trace_says_so(torch_adapter):
-    with Heard(shapes=True, seconds=1e6) as heard:
+def test_after_the_limit_nothing_more_is_traced_and_the_trace_says_so(torch_adapter):
+    with Traced(shapes=True, seconds=1e6) as traced:
         torch.ones(1)
-        heard.session.enough()  # what the clock does
+        traced.session.on_time_limit()  # what the clock does
         torch.empty(7)
-    assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_"]
-    (warning,) = heard.trace.metadata["warnings"]
+    assert traced.names() == ["aten::ones", "aten::empty", "aten::fill_"]
+    (warning,) = traced.trace.metadata["warnings"]
     assert warning == (
-        "torch's operators: heard for a time only, 1e+06 s from its import, and 1e+06 s from the first step of an "
+        "torch's operators: recorded in part, 1e+06 s from its import, and 1e+06 s from the first step of an "
         "optimizer; --torch-seconds sets how long"
     )
 
 
 @pytest.mark.parametrize("what", ["shapes", "memory"])
 def test_the_limit_comes_by_itself(torch_adapter, what):
-    with Heard(**{what: True}, seconds=1e-3) as heard:
+    with Traced(**{what: True}, seconds=1e-3) as traced:
         deadline = time.monotonic() + TIMEOUT
-        while not heard.session.account.limit_s and time.monotonic() < deadline:
+        while not traced.session.account.limit_s and time.monotonic() < deadline:
             torch.ones(1)
-    assert "heard for a time only, 0.001 s" in heard.trace.metadata["warnings"][0]
+    assert "recorded in part, 0.001 s" in traced.trace.metadata["warnings"][0]
 
 
 def test_the_first_step_of_an_optimizer_begins_the_time_anew(torch_adapter):
@@ -60,7 +60,7 @@ def test_the_first_step_of_an_optimizer_begins_the_time_anew(torch_adapter):
     with et.Recorder() as recorder:
         run = TorchRun(("ops", "shapes"), 1e6)
         torch.zeros(7)
-        run._session.enough()  # what the clock does
+        run._session.on_time_limit()  # what the clock does
         torch.ones(7)
         for _ in range(2):
             net(torch.ones(2, 4)).sum().backward()
@@ -83,7 +83,7 @@ def test_a_torch_without_these_functions_is_one_line(torch_adapter, monkeypatch,
         torch.ones(1)
         run.close()
     (line,) = recorder.trace.metadata["warnings"]
-    assert line.startswith(f"torch {torch.__version__}: its operators are not heard: AttributeError")
+    assert line.startswith(f"torch {torch.__version__}: its operators are not traced: AttributeError")
     assert [record.message for record in caplog.records] == [line]
 
 
@@ -92,53 +92,55 @@ def test_a_kineto_that_cannot_start_is_one_line(torch_adapter, monkeypatch, capl
         raise RuntimeError("no profiler\nin this build")
 
     monkeypatch.setattr(torch.autograd, "_enable_profiler", refuse)
-    with Heard(shapes=True) as heard:
+    with Traced(shapes=True) as traced:
         torch.ones(1)
-    assert heard.trace.metadata["warnings"] == ["torch's operators: not heard: RuntimeError: no profiler in this build"]
-    assert [record.message for record in caplog.records] == heard.trace.metadata["warnings"]
+    assert traced.trace.metadata["warnings"] == [
+        "torch's operators: not traced: RuntimeError: no profiler in this build"
+    ]
+    assert [record.message for record in caplog.records] == traced.trace.metadata["warnings"]
 
 
-def test_memory_is_told_beside_the_operators(torch_adapter):
-    with Heard(memory=True) as heard:
+def test_memory_is_reported_beside_the_operators(torch_adapter):
+    with Traced(memory=True) as traced:
         torch.ones(1000)
         in_thread(lambda: torch.ones(5))
-    assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_"] * 2
-    told = [json.loads(row["args"]) for row in heard.trace.instants.to_pylist() if row["name"] == "[memory]"]
-    assert [(one["Bytes"], one["Device"]) for one in told] == [(4000, "cpu:0"), (-4000, "cpu:0")]  # of this thread
-    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
+    assert traced.names() == ["aten::ones", "aten::empty", "aten::fill_"] * 2
+    reported = [json.loads(row["args"]) for row in traced.trace.instants.to_pylist() if row["name"] == "[memory]"]
+    assert [(one["Bytes"], one["Device"]) for one in reported] == [(4000, "cpu:0"), (-4000, "cpu:0")]  # of this thread
+    assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
 
 
 def test_a_recording_of_memory_is_ended_by_another_thread(torch_adapter):
-    with Heard(memory=True) as heard:
+    with Traced(memory=True) as traced:
         torch.ones(1000)
         done = threading.Event()
 
         def close() -> None:
-            heard.session.close()
+            traced.session.close()
             done.set()
 
         threading.Thread(target=close).start()
         deadline = time.monotonic() + TIMEOUT
         while not done.is_set() and time.monotonic() < deadline:  # the main thread runs, and is asked
             time.sleep(1e-3)
-    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
-    assert heard.trace.metadata["warnings"] == []
+    assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
+    assert traced.trace.metadata["warnings"] == []
 
 
 def test_memory_with_shapes_comes_from_one_thread(torch_adapter):
-    with Heard(memory=True, shapes=True) as heard:
+    with Traced(memory=True, shapes=True) as traced:
         torch.ones(1000)
         in_thread(lambda: torch.zeros(5))
-    assert set(heard.names()) == {"aten::ones", "aten::empty", "aten::fill_"}
-    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
+    assert set(traced.names()) == {"aten::ones", "aten::empty", "aten::fill_"}
+    assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
 
 
-def test_after_the_limit_no_more_memory_is_heard_and_operators_are(torch_adapter):
-    with Heard(memory=True, seconds=1e6) as heard:
+def test_after_the_limit_no_more_memory_is_traced_and_operators_are(torch_adapter):
+    with Traced(memory=True, seconds=1e6) as traced:
         torch.ones(1000)
-        heard.session.enough()  # what the clock does
+        traced.session.on_time_limit()  # what the clock does
         torch.empty(7)
-    assert heard.names() == ["aten::ones", "aten::empty", "aten::fill_", "aten::empty"]
-    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
-    (warning,) = heard.trace.metadata["warnings"]
-    assert warning.startswith("torch's memory: heard for a time only, 1e+06 s")
+    assert traced.names() == ["aten::ones", "aten::empty", "aten::fill_", "aten::empty"]
+    assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
+    (warning,) = traced.trace.metadata["warnings"]
+    assert warning.startswith("torch's memory: recorded in part, 1e+06 s")

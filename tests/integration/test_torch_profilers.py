@@ -1,4 +1,4 @@
-"""The program's own torch.profiler beside our session: it hears what it hears without us, and we import its result."""
+"""The program's own torch.profiler beside our session: it has the same result as without us, and we import it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import eventide as et
-from tests.integration.heard import Heard
 from tests.integration.processes import ROOT
+from tests.integration.traced import Traced
 from tests.kineto_event import events_of
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("torch_adapter")]
@@ -38,9 +38,9 @@ def profiled(profile, steps: int = 1) -> Any:
     return prof
 
 
-def test_a_profiler_of_the_program_hears_what_it_hears_without_us(tmp_path):
+def test_a_profiler_of_the_program_has_the_same_result_as_without_us(tmp_path):
     alone = profiled(torch.profiler.profile(record_shapes=True))
-    with Heard() as heard:
+    with Traced() as traced:
         torch.zeros(1)
         beside = profiled(torch.profiler.profile(record_shapes=True))
         torch.empty(1)
@@ -52,28 +52,28 @@ def test_a_profiler_of_the_program_hears_what_it_hears_without_us(tmp_path):
     beside.export_chrome_trace(str(tmp_path / "theirs.json"))
     assert "aten::add" in {row["name"] for row in json.loads((tmp_path / "theirs.json").read_text())["traceEvents"]}
     # Before, theirs and after: all of it is in our trace, and once.
-    names = Counter(heard.names())
+    names = Counter(traced.names())
     assert (names["aten::zeros"], names["aten::add"], names["aten::ones"]) == (1, 1, 1)
-    assert heard.names()[-1] == "aten::empty"
-    assert heard.told["imported"] == 1
+    assert traced.names()[-1] == "aten::empty"
+    assert traced.account["imported"] == 1
 
 
 def test_our_spans_are_in_the_program_s_profile_and_not_twice_in_ours():
-    with Heard() as heard:
+    with Traced() as traced:
         prof = profiled(torch.profiler.profile())
         with et.span("later"):
             torch.ones(1)
     assert "of ours" in {event.name for event in prof.events()}
     assert "later" not in {event.name for event in prof.events()}
-    assert heard.names("span") == ["of ours", "later"]
-    assert "of ours" not in heard.names() + heard.names("annotation")
+    assert traced.names("span") == ["of ours", "later"]
+    assert "of ours" not in traced.names() + traced.names("annotation")
 
 
 def test_a_record_function_of_the_same_name_inside_of_a_span_stays():
-    with Heard() as heard, torch.profiler.profile(), et.span("twin"), torch.profiler.record_function("twin"):
+    with Traced() as traced, torch.profiler.profile(), et.span("twin"), torch.profiler.record_function("twin"):
         torch.ones(1)
-    assert heard.names("span") == ["twin"]
-    assert heard.names("annotation") == ["twin"]
+    assert traced.names("span") == ["twin"]
+    assert traced.names("annotation") == ["twin"]
 
 
 def test_spans_show_in_torch_s_profile_without_a_recording_of_ours():
@@ -83,15 +83,15 @@ def test_spans_show_in_torch_s_profile_without_a_recording_of_ours():
     assert not profilers.running()
 
 
-def test_a_span_may_outlive_the_profiler_that_it_was_told_to() -> None:
+def test_a_span_may_outlive_the_profiler_that_it_was_reported_to() -> None:
     span = et.span("long")
-    with Heard() as heard:
+    with Traced() as traced:
         with torch.profiler.profile() as prof:
             span.__enter__()
             torch.ones(1)
         span.__exit__(None, None, None)
     assert "aten::ones" in {event.name for event in prof.events()}
-    assert heard.names("span") == ["long"]
+    assert traced.names("span") == ["long"]
 
 
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
@@ -104,59 +104,59 @@ def test_a_schedule_with_several_cycles_works_as_without_us():
         return found
 
     alone = cycles()
-    with Heard() as heard:
+    with Traced() as traced:
         beside = cycles()
     assert len(beside) == 2
     assert beside == alone
-    assert heard.told["imported"] == 2
-    steps = Counter(heard.names("step"))
+    assert traced.account["imported"] == 2
+    steps = Counter(traced.names("step"))
     assert (steps["ProfilerStep#2"], steps["ProfilerStep#5"]) == (1, 1)
     assert set(steps.values()) == {1}
-    assert heard.names().count("aten::add") >= 4  # cycles of theirs, and of ours between them
+    assert traced.names().count("aten::add") >= 4  # cycles of theirs, and of ours between them
 
 
 def test_what_the_program_s_profiler_asked_for_is_imported_with_it() -> None:
-    with Heard() as heard, torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=True):
+    with Traced() as traced, torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=True):
         kept = torch.empty(1000)
         del kept
-    (empty,) = [row for row in heard.rows("op") if row["name"] == "aten::empty"]
+    (empty,) = [row for row in traced.rows("op") if row["name"] == "aten::empty"]
     assert json.loads(empty["args"])["types"][0] == "ScalarList"
-    memory = [json.loads(row["args"]) for row in heard.trace.instants.to_pylist() if row["name"] == "[memory]"]
+    memory = [json.loads(row["args"]) for row in traced.trace.instants.to_pylist() if row["name"] == "[memory]"]
     assert [(row["Bytes"], row["Device"]) for row in memory] == [(4000, "cpu:0"), (-4000, "cpu:0")]
-    assert [row["value"] for row in heard.trace.counters.to_pylist()] == [4000, 0]
-    assert any("empty" in name for name in heard.names("sample"))  # Python functions
+    assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
+    assert any("empty" in name for name in traced.names("sample"))  # Python functions
 
 
 def test_the_older_profiler_of_autograd_is_noticed_too():
-    with Heard() as heard:
+    with Traced() as traced:
         with torch.autograd.profiler.profile(use_kineto=True) as prof:
             torch.ones(3) + 1
         torch.empty(1)
     assert "aten::add" in {row.key for row in prof.key_averages()}
-    assert (heard.names().count("aten::add"), heard.names()[-1]) == (1, "aten::empty")
+    assert (traced.names().count("aten::add"), traced.names()[-1]) == (1, "aten::empty")
 
 
 def test_a_profiler_that_runs_already_is_left_alone_and_its_result_imported():
-    heard = Heard()
+    traced = Traced()
     with torch.profiler.profile() as prof:
         torch.zeros(1)
-        heard.__enter__()
+        traced.__enter__()
         torch.ones(1)
     torch.empty(1)
-    heard.__exit__()
+    traced.__exit__()
     assert {"aten::zeros", "aten::ones"} <= {event.name for event in prof.events()}
-    assert {"aten::ones", "aten::empty"} <= set(heard.names())
+    assert {"aten::ones", "aten::empty"} <= set(traced.names())
 
 
-def test_a_profiler_of_the_program_that_never_ends_is_told():
+def test_a_profiler_of_the_program_that_never_ends_is_reported():
     prof = torch.profiler.profile()
-    with Heard() as heard:
+    with Traced() as traced:
         prof.start()
         torch.ones(1)
     prof.stop()
     assert "aten::ones" in {event.name for event in prof.events()}
-    (warning,) = heard.trace.metadata["warnings"]
-    assert warning == "a torch profiler of the program ran when the recording ended: what it heard is not here"
+    (warning,) = traced.trace.metadata["warnings"]
+    assert warning == "a torch profiler of the program ran when the recording ended: its data is not in the trace"
 
 
 @pytest.mark.skipif(not EVENT_SYNC.exists(), reason="needs the folder of real traces, ../shared/traces")
@@ -174,7 +174,7 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
             return SimpleNamespace(events=lambda: events_of(EVENT_SYNC, "CUDA", shift, os.getpid()))
 
     monkeypatch.setattr(_session, "Kineto", FromFile)
-    monkeypatch.setattr("eventide.integrations.torch._watch.hears_devices", lambda: True)
+    monkeypatch.setattr("eventide.integrations.torch._profile.has_devices", lambda: True)
     with et.profile() as prof:
         torch.empty(3)
         began.append(time.time_ns())
@@ -187,24 +187,24 @@ def test_a_profile_of_ours_has_what_devices_did_where_torch_can_hear_one(monkeyp
 
 
 class Quiet:
-    """Somebody who wants to know."""
+    """Another user of the callback."""
 
-    def theirs_begins(self) -> None:
+    def profiler_starts(self) -> None:
         pass
 
-    def theirs_ended(self, result: Any) -> None:
+    def profiler_stopped(self, result: Any) -> None:
         pass
 
 
-def test_only_spans_that_were_told_are_taken_for_ours() -> None:
-    told = profilers.Annotations(str)
+def test_only_spans_that_were_reported_are_recognized_as_ours() -> None:
+    reported = profilers.Annotations(str)
     profilers.listen(Quiet())
     before = time.time_ns()
-    assert told("mine") == "mine"
+    assert reported("mine") == "mine"
     here = threading.get_native_id()
-    assert not told.are_ours(here, "mine", before - 1_000_000)
-    assert not told.are_ours(here + 1, "mine", time.time_ns())
-    assert not told.are_ours(here, "other", time.time_ns())
-    assert told.are_ours(here, "mine", time.time_ns())
-    assert not told.are_ours(here, "mine", time.time_ns())
+    assert not reported.are_ours(here, "mine", before - 1_000_000)
+    assert not reported.are_ours(here + 1, "mine", time.time_ns())
+    assert not reported.are_ours(here, "other", time.time_ns())
+    assert reported.are_ours(here, "mine", time.time_ns())
+    assert not reported.are_ours(here, "mine", time.time_ns())
     profilers.listen(None)

@@ -50,14 +50,14 @@ from triton.compiler import LazyDict
 from eventide.integrations import triton as adapter
 
 enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
-heard = []
-enter.add(lambda metadata: heard.append("enter"))
-leave.add(lambda metadata: heard.append("leave"))
+traced = []
+enter.add(lambda metadata: traced.append("enter"))
+leave.add(lambda metadata: traced.append("leave"))
 before = (list(enter.calls), list(leave.calls))
 
 def metadata(name, stream=7):
     made = LazyDict({"name": name, "function": 12345, "stream": stream})
-    made.add(lambda grid: (heard.append("asked"), {"flops": grid})[1], (64,))
+    made.add(lambda grid: (traced.append("asked"), {"flops": grid})[1], (64,))
     return made
 
 def launch(made, fails=False):
@@ -67,7 +67,7 @@ def launch(made, fails=False):
 
 adapter.install()
 adapter.install()
-launch(metadata("nobody records"))
+launch(metadata("not recorded"))
 with et.Recorder(sys.argv[1]):
     with et.span("outer"):
         launch(metadata("first"))
@@ -81,7 +81,7 @@ with et.Recorder(sys.argv[1]):
     adapter.uninstall()
     assert (enter.calls, leave.calls) == before
     launch(metadata("uninstalled"))
-print(heard.count("enter"), heard.count("leave"), heard.count("asked"))
+print(traced.count("enter"), traced.count("leave"), traced.count("asked"))
 """
 
 
@@ -115,7 +115,7 @@ def test_each_launch_of_the_interpreter_is_a_span_with_its_grid(tmp_path):
     program, path = tmp_path / "program.py", tmp_path / "t.eventide"
     program.write_text(INTERPRETED, "utf-8")
     done = ran("-m", "eventide", "run", "-q", "--sample", "0", "-o", path, program, TRITON_INTERPRET="1")
-    assert "Eventide cannot hear" not in done.stderr
+    assert "Eventide cannot trace" not in done.stderr
     name, marks = done.stdout.splitlines()
     assert name == "InterpreterError"
     began, ended = map(int, marks.split())
@@ -131,7 +131,7 @@ def test_each_launch_of_the_interpreter_is_a_span_with_its_grid(tmp_path):
 
 def test_each_pair_of_launch_hooks_is_a_span_of_the_thread(tmp_path):
     done = ran("-c", HOOKS, tmp_path / "t.eventide")
-    assert done.stdout.split() == ["7", "7", "1"]  # of the test's own hooks; nobody else asked for lazy metadata
+    assert done.stdout.split() == ["7", "7", "1"]  # of the test's own hooks; no other hook asked for lazy metadata
     (outer,) = spans(tmp_path / "t.eventide", "span")
     found = spans(tmp_path / "t.eventide", "runtime")
     plain = {"framework": "triton", "stream": 7}
@@ -141,4 +141,4 @@ def test_each_pair_of_launch_hooks_is_a_span_of_the_thread(tmp_path):
         ("asked by another", {**plain, "flops": 64}),
     ]
     assert {row["track"] for row in found} == {outer["track"]}
-    assert done.stderr.count("the program goes on") == 1
+    assert done.stderr.count("the program continues") == 1

@@ -1,4 +1,4 @@
-"""The wheel as people install it: in an environment of its own, without the sources and without a compiler."""
+"""The wheel as users install it: in a separate environment, without the sources and without a compiler."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def test_the_demo_names_both_lines_of_the_race_and_its_recording_can_be_reported
     assert said["second"]["code"] == "load.submit(fill, packed, slot)"
     assert Path(said["first"]["file"]).is_relative_to(installed.bin.parent)
     report = json.loads(installed.run("eventide", "report", "demo.eventide", "--json"))
-    assert report
+    assert {"findings", "idle", "breakdown"} <= set(report)
     assert "train" in installed.run("eventide", "report", "demo.pftrace")
 
 
-def test_the_demo_prints_what_it_found_for_people(installed: Installed) -> None:
+def test_the_demo_prints_its_findings_as_text(installed: Installed) -> None:
     text = installed.run("eventide", "demo", "--runs", "1")
     assert "the slot at line" in text
     assert "eventide/examples/prefetch.py" in text
@@ -88,7 +88,7 @@ def test_the_cpu_device_passes_the_conformance_kit(installed: Installed) -> None
     assert not [one for one in document["outcomes"] if one["status"] == "failed"]
 
 
-def test_a_device_that_has_to_be_compiled_says_what_is_missing(installed: Installed) -> None:
+def test_the_error_of_a_device_that_must_be_compiled_names_what_is_missing(installed: Installed) -> None:
     source = installed.folder / "device.cpp"
     source.write_text("int nothing;\n")
     program = f"import eventide as et; et.Device.build('mine', sources=[{str(source)!r}])"

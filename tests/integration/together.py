@@ -1,4 +1,4 @@
-"""Threads that start together, and callbacks that have all been heard."""
+"""Threads that start together, and callbacks that have all been traced."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def together(*tasks: Callable[[], Any]) -> list[Any]:
 
 
 def flush_notifier() -> None:
-    """Callbacks run one after the other on one thread: when this one is heard, all asked for before it have been."""
-    told, gate = threading.Event(), Gate()
+    """Callbacks run one after the other on one thread: when this one is traced, all asked for before it have been."""
+    called, gate = threading.Event(), Gate()
     with closing(et.Stream("cpu")) as stream:
-        gate.hold(stream).add_done_callback(lambda _: told.set())
+        gate.hold(stream).add_done_callback(lambda _: called.set())
         gate.open()
-        assert told.wait(LIMIT)
+        assert called.wait(LIMIT)

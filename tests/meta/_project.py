@@ -1,4 +1,4 @@
-"""What the tests about the project share: its files, and a fresh interpreter."""
+"""Shared by the tests of the project itself: its files, and a new interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def relative(path: Path) -> str:
 
 
 def run_python(*arguments: str | Path, cwd: Path | None = None) -> str:
-    """What a fresh interpreter prints; it must succeed and have nothing to complain about, warnings included."""
+    """What a fresh interpreter prints; it must succeed without output on stderr, warnings included."""
     command = [sys.executable, "-W", "error", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr

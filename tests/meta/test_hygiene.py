@@ -1,4 +1,4 @@
-"""What no text file of the project holds: a path of somebody's machine, unfinished business, stray white space."""
+"""What no text file of the project contains: a path of one machine, notes about unfinished work, stray white space."""
 
 from __future__ import annotations
 

@@ -22,7 +22,3 @@ def test_import_loads_no_large_package() -> None:
 
 def test_running_work_loads_no_large_package() -> None:
     assert loaded_by("import eventide as et; et.Stream('cpu').submit(int).result()") & LARGE == set()
-
-
-def test_every_public_name_exists() -> None:
-    run_python("-c", "import eventide as et; [getattr(et, name) for name in et.__all__]")

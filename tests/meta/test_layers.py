@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -97,6 +98,14 @@ def violations(root: Path) -> list[str]:
     return found
 
 
+def edges(root: Path) -> Counter[tuple[str, str]]:
+    """How many imports lead from one package to another."""
+    found: Counter[tuple[str, str]] = Counter()
+    for path in root.rglob("*.py"):
+        found.update((package_of(path, root), target) for _, target in imported_packages(path, root))
+    return Counter({edge: count for edge, count in found.items() if edge[0] != edge[1]})
+
+
 def test_imports_point_down_only() -> None:
     assert violations(PACKAGE) == []
 
@@ -177,7 +186,19 @@ def test_the_check_itself_sees_each_kind_of_import(tmp_path: Path, file: str, co
         assert reason in found[0]
 
 
-def test_the_core_knows_no_python() -> None:
+def test_edges_are_counted_between_packages(tmp_path: Path) -> None:
+    code = "from eventide import errors\nfrom eventide.hooks import on\nfrom . import _b\n"
+    for name, text in (
+        ("runtime/_a.py", code),
+        ("runtime/_b.py", code),
+        ("__init__.py", "from eventide.runtime import x"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert edges(tmp_path) == {("runtime", "errors"): 2, ("runtime", "hooks"): 2, ("", "runtime"): 1}
+
+
+def test_the_core_does_not_include_python() -> None:
     python = re.compile(r'#\s*include\s*[<"](Python\.h|nanobind/|.*bindings/)')
     sources = [path for folder in ("core", "include", "tests") for path in (NATIVE / folder).rglob("*.*")]
     assert sources

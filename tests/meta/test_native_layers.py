@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta._project import NATIVE, ROOT, relative, run_python, text_files
+from tests.meta._project import NATIVE, ROOT, relative, text_files
 
 # Top first. A folder may include its own files and those of the lines below its own.
 LAYERS = (
@@ -137,12 +137,6 @@ def test_every_native_file_that_a_text_names_exists() -> None:
         if not (ROOT / name).is_file() and path != Path(__file__)
     ]
     assert wrong == []
-
-
-def test_the_command_prints_the_graph() -> None:
-    lines = run_python("-m", "tests.meta.graph", "native", cwd=ROOT).splitlines()
-    assert [line.split()[0] for line in lines if " files" in line[:30]] == [*LAYER, lines[-1].split()[0]]
-    assert lines[-1].endswith("0 against the layers")
 
 
 def write_tree(native: Path, files: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The committed _native.pyi is what nanobind says of the module that is installed."""
+"""The committed _native.pyi is what nanobind generates for the installed module."""
 
 from __future__ import annotations
 

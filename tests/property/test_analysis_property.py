@@ -1,4 +1,4 @@
-"""Random traces: parts sum to their whole, and arrays say what plain Python says tick by tick."""
+"""Random traces: parts sum to their whole, and arrays give what plain Python gives tick by tick."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.analysis import View, breakdown, compare, critical_path, idle, memory, summary, syncs
+from eventide.analysis._host_calls import blocking_of
 from eventide.analysis._nesting import nests_of
 from tests.reference import analysis as oracle
 from tests.reference.critical_path import path_of
 from tests.trace_builder import Builder
 
 CALLS = ("cudaMalloc", "cudaStreamWaitEvent", "cudaEventQuery", "aten::add")
+COPIES = ("cudaMemcpyAsync", "hipMemcpyWithStream")
+COPIED = (
+    "Memcpy DtoH (Device -> Pageable)",
+    "Memcpy (Device -> Host)",
+    "Memcpy (Host -> Pinned)",
+    "Memcpy (Device -> Device)",
+)
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
@@ -33,14 +41,17 @@ def builders(draw: Draw) -> Builder:
     ends: dict[int, int] = {}
     for _ in range(draw(st.integers(0, 6))):
         stream, asked = draw(st.integers(7, 9)), draw(time)
-        start = max(asked + draw(st.integers(0, 3)), ends.get(stream, 0))
-        ends[stream] = start + draw(length)
+        start = max(asked + draw(st.integers(0, 3)), ends.get(stream, 0) - draw(st.sampled_from([0, 0, 1, 2])))
+        ends[stream] = max(start + draw(length), ends.get(stream, 0))
         category = draw(st.sampled_from(["kernel", "kernel", "copy", "communication"]))
         if draw(st.integers(0, 5)):
-            call = (asked, asked + draw(st.integers(0, 4)))
+            call = (asked, asked + draw(st.integers(0, 8)))
+            said = {"called": draw(st.sampled_from(COPIES)), "name": draw(st.sampled_from(COPIED))}
+            said = said if category == "copy" else {"called": "cudaLaunchKernel", "name": "k"}
             work = b.launch(
-                call, "k", start, ends[stream], stream, category=category, tid=draw(st.integers(1, threads))
-            )
+                call, said["name"], start, ends[stream], stream, called=said["called"], category=category,
+                tid=draw(st.integers(1, threads)),
+            )  # fmt: skip
         else:
             work = b.work("orphan", start, ends[stream], stream, category)
         earlier = [other for other in works if b._spans[other]["start"] + b._spans[other]["duration"] <= start]
@@ -49,8 +60,9 @@ def builders(draw: Draw) -> Builder:
         works.append(work)
     for _ in range(draw(st.integers(0, 2))):
         start = draw(time)
-        sync = b.call("cudaStreamSynchronize", start, start + draw(length), draw(st.integers(1, threads)), "sync")
-        end = b._spans[sync]["start"] + b._spans[sync]["duration"]
+        name = draw(st.sampled_from(["cudaStreamSynchronize", "cudaDeviceSynchronize"]))
+        sync = b.call(name, start, start + draw(length), draw(st.integers(1, threads)), "sync")
+        end = b._spans[sync]["start"] + b._spans[sync]["duration"] + draw(st.sampled_from([0, 3]))
         done = [work for work in works if b._spans[work]["start"] + b._spans[work]["duration"] <= end]
         if done and draw(st.booleans()):
             b.edge("synchronize", draw(st.sampled_from(done)), sync)
@@ -64,7 +76,7 @@ def model(b: Builder) -> oracle.Model:
 
 
 def joined(pieces: list[Any]) -> list[Any]:
-    """Pieces of one thing that touch, as one: where a thread's time is cut is nobody's business."""
+    """Adjacent pieces of one span, joined: where the time of a thread is split does not matter."""
     found: list[Any] = []
     for start, end, kind, row in pieces:
         if found and found[-1][1:] == (start, kind, row):
@@ -75,7 +87,7 @@ def joined(pieces: list[Any]) -> list[Any]:
 
 
 @given(builders())
-def test_the_breakdown_is_what_each_tick_says(b):
+def test_the_breakdown_matches_a_count_of_every_tick(b):
     expected = oracle.breakdown(model(b))
     found = breakdown(b.trace())
     for device in found.devices:
@@ -86,7 +98,7 @@ def test_the_breakdown_is_what_each_tick_says(b):
 
 
 @given(builders())
-def test_self_times_are_what_each_tick_says(b):
+def test_self_times_match_a_count_of_every_tick(b):
     view = View(b.trace())
     expected = oracle.self_times(model(b))
     found = dict.fromkeys(expected, 0)
@@ -98,7 +110,7 @@ def test_self_times_are_what_each_tick_says(b):
 
 
 @given(builders(), st.sampled_from(["device", "stream"]))
-def test_every_idle_tick_has_the_cause_that_the_rules_give_it(b, by):
+def test_every_idle_tick_has_the_cause_of_the_reference(b, by):
     plain = model(b)
     view = View(b.trace())
     found = idle(view, by)
@@ -114,7 +126,19 @@ def test_every_idle_tick_has_the_cause_that_the_rules_give_it(b, by):
 
 
 @given(builders())
-def test_the_path_lies_end_to_end_and_is_the_one_that_a_walk_by_hand_finds(b):
+def test_totals_of_host_names_count_each_moment_once(b):
+    assert {(row.name, row.category): row.total for row in summary(b.trace()).host} == oracle.totals(model(b))
+
+
+@given(builders())
+def test_blocking_calls_and_what_they_waited_for_equal_the_reference(b):
+    found = blocking_of(View(b.trace()))
+    sources = [source if source >= 0 else None for source in found.source.tolist()]
+    assert dict(zip(found.rows.tolist(), sources, strict=True)) == oracle.blocking(model(b))
+
+
+@given(builders())
+def test_the_path_has_no_gap_and_equals_the_reference(b):
     found = critical_path(b.trace())
     pieces = [
         (row["start"], row["start"] + row["duration"], row["kind"], row["span"]) for row in found.table.to_pylist()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import eventide as et
 from tests.helpers import Background, blocked_in
-from tests.property.device import DEVICE, GATES, LIMIT, examples
+from tests.property.device_under_test import DEVICE, GATES, LIMIT, examples
 
 pytestmark = pytest.mark.skipif(not GATES, reason="work does not run on threads of the device's own")
 

@@ -1,4 +1,4 @@
-"""The clock model: as the oracle says, and never further from the truth than it states."""
+"""The clock model equals the oracle, and its error never exceeds the stated bound."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_model_is_the_oracle(clock, gaps, questions):
 
 
 @given(clocks(steps=True), pauses)
-def test_after_a_step_what_was_just_measured_is_right(clock, gaps):
+def test_after_a_step_of_the_clock_the_newest_sample_is_exact(clock, gaps):
     model = _native.ClockModel()
     taken = samples_of(clock, gaps)
     for sample in taken:
@@ -115,7 +115,7 @@ def test_anchors_are_bounded_and_the_old_ones_stay_in_the_trace():
 
 
 @pytest.mark.parametrize("name", ["CLOCK_REALTIME", "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"])
-def test_other_clocks_of_the_machine_land_on_the_trace_s(name):
+def test_other_clocks_of_the_machine_are_mapped_to_the_clock_of_the_trace(name):
     import time
 
     clock = HostClock(name)
@@ -129,6 +129,6 @@ def test_other_clocks_of_the_machine_land_on_the_trace_s(name):
     assert clock.clock.name == name
 
 
-def test_a_clock_that_is_not_there_is_a_value_error():
+def test_an_unknown_clock_is_a_value_error():
     with pytest.raises(et.UsageValueError, match="there is no clock 'CLOCK_OF_THE_WALL'"):
         HostClock("CLOCK_OF_THE_WALL")

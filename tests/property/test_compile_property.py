@@ -51,7 +51,7 @@ class Real:
 
 
 @given(STEPS)
-def test_any_nesting_over_any_threads_is_reported_as_the_model_says(steps) -> None:
+def test_any_nesting_over_any_threads_is_reported_as_in_the_model(steps) -> None:
     model = CompileModel()
     with ExitStack() as resources:
         real = Real(resources)
@@ -76,7 +76,7 @@ def test_any_nesting_over_any_threads_is_reported_as_the_model_says(steps) -> No
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 2))
-def test_threads_that_compile_at_will_hear_starts_and_ends_in_turn(depths, broken) -> None:
+def test_threads_that_compile_freely_receive_starts_and_ends_alternately(depths, broken) -> None:
     handler = CompilationCallbackHandler()
     received: list[tuple[str, str]] = []
     inside: list[int] = []

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import eventide as et
 from tests.helpers import Background, Boom
-from tests.property.device import DEVICE, LIMIT, examples
+from tests.property.device_under_test import DEVICE, LIMIT, examples
 from tests.reference.order import Entry, predecessors, violation
 from tests.reference.stream_model import Model, State
 
@@ -187,7 +187,7 @@ def _check_call(call: Callable[[], object], cause: int | None, nodes: dict[int, 
 
 @examples(200)
 @given(programs)
-def test_what_free_threads_did_can_be_explained(program: list[list[tuple[str, int, int]]]) -> None:
+def test_the_results_of_free_threads_have_a_valid_order(program: list[list[tuple[str, int, int]]]) -> None:
     collector = Collector()
     events = [et.Event(DEVICE) for _ in range(EVENTS)]
     log: list[Any] = []

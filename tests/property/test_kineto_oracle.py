@@ -149,7 +149,7 @@ def _programs(draw: st.DrawFn) -> list[dict[str, Any]]:
             {"ph": "X", "cat": "cuda_runtime", "name": f"{name}", "pid": 9, "tid": 9, "ts": host, "dur": 5, "args": ids}
         )
         of_record = draw(st.sampled_from(records)) if records else (7, 99)
-        told = {
+        record = {
             "wait_on_stream": of_record[0],
             "wait_on_cuda_event_record_corr_id": of_record[1],
             "wait_on_cuda_event_id": 4,
@@ -160,9 +160,9 @@ def _programs(draw: st.DrawFn) -> list[dict[str, Any]]:
         elif verb == "record":
             records.append((stream, draw(st.sampled_from([n + 1, n + 1, 0, -1]))))
         elif verb == "wait":
-            events.append({**row, "name": "Stream Wait Event", "args": {**here, **told}})
+            events.append({**row, "name": "Stream Wait Event", "args": {**here, **record}})
         elif verb in {"event", "query"}:
-            events.append({**row, "tid": -1, "name": "Event Sync", "args": {**here, "stream": -1, **told}})
+            events.append({**row, "tid": -1, "name": "Event Sync", "args": {**here, "stream": -1, **record}})
         elif verb == "device":
             events.append({**row, "tid": -1, "name": "Context Sync", "args": {**here, "stream": -1}})
         else:
@@ -172,7 +172,7 @@ def _programs(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(deadline=None, max_examples=50)
 @given(_programs())
-def test_waits_and_synchronizations_are_tied_as_plain_python_ties_them(events):
+def test_waits_and_synchronizations_are_linked_as_plain_python_links_them(events):
     text = json.dumps(events).encode()
     _compare(_reader.read_pieces([text], Path("random.json")), build(text))
 
@@ -189,7 +189,7 @@ SMALL = {
 }  # fmt: skip
 
 
-def test_a_document_may_be_cut_at_every_byte():
+def test_a_document_may_be_split_at_every_byte():
     text = json.dumps(SMALL, ensure_ascii=False).replace("\\n", "\\ud83d\\ude00\\n").encode()
     oracle = build(text)
     _compare(_reader.read_pieces((text[i : i + 1] for i in range(len(text))), Path("bytes.json")), oracle)

@@ -64,7 +64,7 @@ def test_two_dimensions_are_one_strided_access_whatever_their_size():
     ]
 
 
-def test_more_pieces_than_it_is_worth_reporting_are_one_possible_access():
+def test_too_many_pieces_are_reported_as_one_possible_access():
     array = np.zeros((100, 8, 8), dtype=np.uint8)
     part = array[:, 2:4, 2:4]
     ((address, length, run, stride, possible),) = covered(

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import eventide as et
 from tests.helpers import Background
-from tests.property.device import DEVICE, GATES, LIMIT, examples
+from tests.property.device_under_test import DEVICE, GATES, LIMIT, examples
 from tests.reference.pool import Pool
 
 if TYPE_CHECKING:

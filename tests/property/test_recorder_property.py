@@ -33,7 +33,7 @@ def same(a: Any, b: Any) -> bool:
     return a == b and math.copysign(1, a) == math.copysign(1, b)
 
 
-class World:
+class RandomRecording:
     """Records, and remembers what should be in the trace."""
 
     def __init__(self) -> None:
@@ -91,23 +91,23 @@ class World:
 
 @settings(max_examples=30)
 @given(st.lists(acts, max_size=40))
-def test_what_was_recorded_returns(tmp_path_factory: Any, program: list[Any]) -> None:
+def test_everything_recorded_is_read_back(tmp_path_factory: Any, program: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("recorded")
-    world = World()
+    recording = RandomRecording()
     with ExitStack() as stack:
         recorder = stack.enter_context(et.Recorder(folder / "a.eventide", buffer=1 << 20))
         for verb, first, second in program:
-            world.act(verb, first, second)
-    for span, _ in world.open:
+            recording.act(verb, first, second)
+    for span, _ in recording.open:
         span.__exit__(None, None, None)
     recorder.trace.check()
-    world.compare(recorder.trace)
+    recording.compare(recorder.trace)
     file = eventide_file.read(folder / "a.eventide")
     assert file.account is not None
-    world.compare_with(file)
+    recording.compare_with(file)
 
 
-def test_stacks_and_hooks_are_where_the_format_says(tmp_path: Path) -> None:
+def test_stacks_and_hooks_are_where_the_format_specifies(tmp_path: Path) -> None:
     with et.Recorder(tmp_path / "a.eventide", stacks=True) as recorder:
         with et.span("s"):
             pass

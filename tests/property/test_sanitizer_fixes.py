@@ -1,4 +1,4 @@
-"""The advice of a finding, followed, makes that finding go away, and nothing hangs by it."""
+"""Applying the fix of a finding removes that finding and causes no deadlock."""
 
 from __future__ import annotations
 

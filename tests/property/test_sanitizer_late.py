@@ -1,7 +1,7 @@
-"""Accesses that are seen while work runs (torch's) give the findings that they give when declared at submission.
+"""Accesses that are observed while work runs (as with torch) give the findings of accesses declared at submission.
 
-The same random program is told twice: once whole, once with works whose accesses come later, at any moment at which
-the work can run. What then is found is compared with all timings, and no pair is named that is in order.
+The same random program is checked twice: once whole, once with work whose accesses are reported later, at any time at
+which the work can run. The findings are compared with those of all timings, and no ordered pair is reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEMORY = {"use-after-free", "race"}
 
 
 class SeenLate(_Walker):
-    """Walks a program whose works are seen when they run: after what comes before them, before who knows of them."""
+    """Walks a program whose work is observed when it runs: after its predecessors and before its successors."""
 
     def __init__(self, program: Program, seed: int, declared: float) -> None:
         parsed = parse(program)
@@ -47,7 +47,7 @@ class SeenLate(_Walker):
         (step,) = steps
         for work in list(self._unseen):
             known = not step.queued and self._timings.before(("X", work.number - 1), ("H", step.number - 1))
-            # Its memory has a new owner: then nobody can tell whose bytes it touches.
+            # Its memory has a new owner: the owner of the bytes it touches cannot be determined.
             if known or step.op == "allocate" or self._random.random() < 0.2:
                 self._see(work)
         super()._ran(steps)
@@ -110,7 +110,7 @@ def wrong(program: Program, seed: int, declared: float) -> bool:
 
 
 @pytest.mark.parametrize("declared", [0.0, 0.5])
-def test_work_that_is_seen_late_is_judged_as_if_it_were_declared(declared: float) -> None:
+def test_work_that_is_observed_late_has_the_findings_of_declared_work(declared: float) -> None:
     found = 0
     for seed in range(700):
         program = plain(seed)
@@ -121,7 +121,7 @@ def test_work_that_is_seen_late_is_judged_as_if_it_were_declared(declared: float
     assert found > 150  # it tries both
 
 
-def test_declared_work_does_not_hide_what_it_waits_for_from_work_that_is_seen_later() -> None:
+def test_declared_work_does_not_hide_its_waits_from_work_that_is_observed_later() -> None:
     """The host writes while work runs that is not seen yet; work behind it was submitted, with its accesses, before."""
     engine, x = Sanitizer(), [(1 << 20, 64)]
     engine.submit(1, [], [], False, work=1)
@@ -131,7 +131,7 @@ def test_declared_work_does_not_hide_what_it_waits_for_from_work_that_is_seen_la
     assert [(f["kind"], f["first"]["work"], f["second"]["work"]) for f in engine.findings()] == [("race", 2, 1)]
 
 
-def test_what_record_stream_holds_may_be_seen_after_the_free() -> None:
+def test_memory_held_by_record_stream_may_be_accessed_after_the_free() -> None:
     for held, kinds in ((True, []), (False, ["missing-record-stream"])):
         engine, x = Sanitizer(), [(1 << 20, 64)]
         engine.allocate(1 << 20, 64)
@@ -143,7 +143,7 @@ def test_what_record_stream_holds_may_be_seen_after_the_free() -> None:
         assert [f["kind"] for f in engine.findings()] == kinds
 
 
-def test_without_unseen_works_a_walk_is_that_of_check_program() -> None:
+def test_without_late_work_the_findings_are_those_of_check_program() -> None:
     for seed in range(200):
         program = plain(seed)
         assert words(seen(program, seed, declared=1.0)) == sanitizer_oracle.verdicts(program) & MEMORY

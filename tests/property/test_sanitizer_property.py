@@ -1,4 +1,4 @@
-"""Random programs: the engine says what trying every timing says. No false alarm, no miss."""
+"""Random programs: the engine gives the verdict of trying every timing. No false positive, no false negative."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import eventide as et
 from eventide.backends import MarkerState, Sim
-from tests.property.device import LIMIT, examples
+from tests.property.device_under_test import LIMIT, examples
 from tests.reference.sim_oracle import SimOracle
 from tests.sim_driver import FakeWork
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.helpers import Background
-from tests.property.device import GATES, examples
-from tests.property.settled import SettledWorld
+from tests.property.device_under_test import GATES, examples
+from tests.property.quiescent_comparison import QuiescentComparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class StreamMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = SettledWorld()
+        self.comparison = QuiescentComparison()
         self.healthy = True
 
     def _step(self, step: Callable[[], object], *, elsewhere: bool = False) -> None:
@@ -56,24 +56,24 @@ class StreamMachine(RuleBasedStateMachine):
         return candidates[which % len(candidates)] if candidates else None
 
     def _open_streams(self) -> list[int]:
-        return [number for number, queue in enumerate(self.world.model.streams) if not queue.closed]
+        return [number for number, queue in enumerate(self.comparison.model.streams) if not queue.closed]
 
     def _stream(self, which: int) -> int | None:
         """An open stream to which things may be queued."""
-        return self._pick([s for s in self._open_streams() if not self.world.is_synchronizing(s)], which)
+        return self._pick([s for s in self._open_streams() if not self.comparison.is_synchronizing(s)], which)
 
     def _work(self, which: int) -> int | None:
         """A recent work item, since old ones are over."""
-        return self._pick(list(self.world.futures)[-8:], which)
+        return self._pick(list(self.comparison.futures)[-8:], which)
 
     # --- things are queued -------------------------------------------------------------------------------------
 
     @initialize(streams=st.integers(2, 4), timing=st.lists(flag, min_size=2, max_size=4), first=queued)
     def begin(self, streams: int, timing: list[bool], first: list[Queued]) -> None:
         for _ in range(streams):
-            self._step(self.world.new_stream)
+            self._step(self.comparison.new_stream)
         for enabled in timing:
-            self._step(lambda enabled=enabled: self.world.new_event(timing=enabled))  # type: ignore[misc]
+            self._step(lambda enabled=enabled: self.comparison.new_event(timing=enabled))  # type: ignore[misc]
         self._step(lambda: self._queue(first))
 
     @rule(program=queued, elsewhere=seldom)
@@ -88,26 +88,28 @@ class StreamMachine(RuleBasedStateMachine):
 
     def _queue(self, program: list[Queued]) -> None:
         for verb, one, two, three in program:
-            stream, other, event = self._stream(one), self._stream(three), two % len(self.world.events)
+            stream, other, event = self._stream(one), self._stream(three), two % len(self.comparison.events)
             if stream is None or other is None:
                 return
             if verb == "record":
-                self.world.record(event, stream)
+                self.comparison.record(event, stream)
             elif verb == "wait":
-                self.world.wait(event, stream)
+                self.comparison.wait(event, stream)
             elif verb == "wait_stream":
-                self.world.wait_stream(stream, other)
+                self.comparison.wait_stream(stream, other)
             elif verb == "copy":
-                self.world.copy(stream)
+                self.comparison.copy(stream)
             else:
-                self.world.submit(stream, gated=verb == "gated", raises=verb == "raising" or (two, three) == (0, 0))
+                self.comparison.submit(
+                    stream, gated=verb == "gated", raises=verb == "raising" or (two, three) == (0, 0)
+                )
 
     @rule(which=st.lists(index, min_size=1, max_size=3))
     def open_gates(self, which: list[int]) -> None:
         for one in which:
-            gate = self._pick(sorted(self.world.model.closed_gates), one)
+            gate = self._pick(sorted(self.comparison.model.closed_gates), one)
             if gate is not None:
-                self._step(lambda gate=gate: self.world.open_gate(gate))  # type: ignore[misc]
+                self._step(lambda gate=gate: self.comparison.open_gate(gate))  # type: ignore[misc]
 
     # --- answers at any moment ---------------------------------------------------------------------------------
 
@@ -115,78 +117,80 @@ class StreamMachine(RuleBasedStateMachine):
     def cancel(self, which: int, elsewhere: bool) -> None:
         node = self._work(which)
         if node is not None:
-            self._step(lambda: self.world.cancel(node), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.cancel(node), elsewhere=elsewhere)
 
     @rule(kind=st.sampled_from(["event", "stream", "time"]), one=index, two=index, elsewhere=seldom)
     def ask(self, kind: str, one: int, two: int, elsewhere: bool) -> None:
-        event, other, stream = one % len(self.world.events), two % len(self.world.events), self._stream(one)
+        event, other, stream = one % len(self.comparison.events), two % len(self.comparison.events), self._stream(one)
         if kind == "event":
-            self._step(lambda: self.world.query(event), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.query(event), elsewhere=elsewhere)
         elif kind == "time":
-            self._step(lambda: self.world.elapsed_time(event, other), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.elapsed_time(event, other), elsewhere=elsewhere)
         elif stream is not None:
-            self._step(lambda: self.world.query_stream(stream), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.query_stream(stream), elsewhere=elsewhere)
 
     @rule(kind=st.sampled_from(["event", "future"]), which=index, elsewhere=seldom)
     def listen(self, kind: str, which: int, elsewhere: bool) -> None:
         node = self._work(which)
         if kind == "event":
-            self._step(lambda: self.world.notify(which % len(self.world.events)), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.notify(which % len(self.comparison.events)), elsewhere=elsewhere)
         elif node is not None:
-            self._step(lambda: self.world.add_done_callback(node), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.add_done_callback(node), elsewhere=elsewhere)
 
     # --- the host waits ----------------------------------------------------------------------------------------
 
     @rule(kind=st.sampled_from(["event", "stream", "future"]), which=index, awaiting=seldom)
     def block(self, kind: str, which: int, awaiting: bool) -> None:
         node, open_streams = self._work(which), self._open_streams()
-        if not GATES or len(self.world.blocked) >= MOST:
+        if not GATES or len(self.comparison.blocked) >= MOST:
             return
         if kind == "event":
-            self._step(lambda: self.world.block_on_event(which % len(self.world.events), awaiting=awaiting))
+            self._step(lambda: self.comparison.block_on_event(which % len(self.comparison.events), awaiting=awaiting))
         elif kind == "stream" and open_streams:
             stream = open_streams[which % len(open_streams)]
-            self._step(lambda: self.world.block_on_stream(stream, awaiting=awaiting))
+            self._step(lambda: self.comparison.block_on_stream(stream, awaiting=awaiting))
         elif node is not None:
-            self._step(lambda: self.world.block_on_future(node, awaiting=awaiting))
+            self._step(lambda: self.comparison.block_on_future(node, awaiting=awaiting))
 
     @rule(which=index, ways=st.lists(flag, min_size=2, max_size=3))
     def share_an_error(self, which: int, ways: list[bool]) -> None:
         """An error reaches every thread that is in synchronize of the stream when it comes."""
         stream = self._stream(which)
-        if GATES and len(self.world.blocked) < MOST and stream is not None:
-            self._step(lambda: self.world.submit(stream, gated=True, raises=True))
+        if GATES and len(self.comparison.blocked) < MOST and stream is not None:
+            self._step(lambda: self.comparison.submit(stream, gated=True, raises=True))
             for awaiting in ways:
-                self._step(lambda awaiting=awaiting: self.world.block_on_stream(stream, awaiting=awaiting))  # type: ignore[misc]
-            self.open_gates([len(self.world.model.closed_gates) - 1])
+                self._step(lambda awaiting=awaiting: self.comparison.block_on_stream(stream, awaiting=awaiting))  # type: ignore[misc]
+            self.open_gates([len(self.comparison.model.closed_gates) - 1])
             self.settle()
 
     @rule()
     def settle(self) -> None:
-        self._step(self.world.settle)
+        self._step(self.comparison.settle)
 
     @rule(kind=st.sampled_from(["event", "stream", "stream", "device"]), which=index, elsewhere=seldom)
     def synchronize(self, kind: str, which: int, elsewhere: bool) -> None:
         stream = self._stream(which)
         if kind == "event":
-            self._step(lambda: self.world.synchronize_event(which % len(self.world.events)), elsewhere=elsewhere)
+            self._step(
+                lambda: self.comparison.synchronize_event(which % len(self.comparison.events)), elsewhere=elsewhere
+            )
         elif kind == "device":
-            self._step(self.world.synchronize_device, elsewhere=elsewhere)
+            self._step(self.comparison.synchronize_device, elsewhere=elsewhere)
         elif stream is not None:
-            self._step(lambda: self.world.synchronize_stream(stream), elsewhere=elsewhere)
+            self._step(lambda: self.comparison.synchronize_stream(stream), elsewhere=elsewhere)
 
     @rule(stream=index, really=seldom)
     def close(self, stream: int, really: bool) -> None:
         if really:
-            self._step(lambda: self.world.close(stream % len(self.world.streams)))
-            self._step(self.world.new_stream)
+            self._step(lambda: self.comparison.close(stream % len(self.comparison.streams)))
+            self._step(self.comparison.new_stream)
 
     def teardown(self) -> None:
         try:
             if self.healthy:
-                self.world.finish()
+                self.comparison.finish()
         finally:
-            self.world.abandon()
+            self.comparison.abandon()
 
 
 TestStreamMachine = StreamMachine.TestCase

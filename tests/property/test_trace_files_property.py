@@ -122,7 +122,7 @@ def test_every_format_gives_the_same_trace_back(suffix, folder, trace):
 
 @some
 @given(trace=traces())
-def test_perfetto_sees_what_the_trace_holds(folder, trace):
+def test_the_perfetto_decoder_finds_every_row_of_the_trace(folder, trace):
     seen = perfetto_packets.read(trace.save(folder / "p.pftrace").read_bytes())
     base = min(
         0,
@@ -142,7 +142,7 @@ def test_perfetto_sees_what_the_trace_holds(folder, trace):
 
 @some
 @given(trace=traces())
-def test_chrome_json_parses_and_nests_and_holds_what_the_trace_holds(folder, trace):
+def test_chrome_json_parses_nests_and_has_every_row_of_the_trace(folder, trace):
     document = json.loads(trace.save(folder / "c.json").read_bytes(), parse_constant=pytest.fail, parse_float=Decimal)
     seen = chrome_events.read(document)
     assert sorted(seen.spans, key=repr) == sorted(

@@ -33,7 +33,7 @@ _planes = st.builds(
 
 @settings(deadline=None)
 @given(st.lists(_planes, min_size=1, max_size=3), st.sampled_from([None, BEGAN, 1]))
-def test_every_profile_reads_as_its_model_says(planes, began):
+def test_every_profile_reads_as_its_model(planes, began):
     planes = [*planes, environment(began)] if began else planes
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "host.xplane.pb")

@@ -86,6 +86,17 @@ def self_times(model: Model) -> dict[int, int]:
     return found
 
 
+def totals(model: Model) -> dict[tuple[str, str], int]:
+    """For each name and category, the ticks of each thread in which at least one such host span ran."""
+    found: dict[tuple[str, str], int] = {(s.name, s.category): 0 for s in model.host}
+    for name, category in found:
+        mine = [s for s in model.host if (s.name, s.category) == (name, category)]
+        for thread in model.threads:
+            ticks = {tick for s in mine if s.track == thread for tick in range(s.start, s.end)}
+            found[name, category] += len(ticks)
+    return found
+
+
 def idle(model: Model, streams: list[int]) -> dict[str, int]:
     """Ticks in which these streams ran nothing, by cause."""
     found: dict[str, int] = {}
@@ -148,7 +159,70 @@ def _host_cause(model: Model, thread: int, tick: int, dry: bool) -> str:
 
 
 def _blocking(model: Model) -> list[Span]:
-    return [s for s in model.host if s.category == "sync"]
+    return [model.spans[row] for row in blocking(model)]
+
+
+def blocking(model: Model) -> dict[int, int | None]:
+    """The calls that blocked, and what each waited for last, by row; the traces here have one device."""
+    recorded = {s.row: _recorded(model, s) for s in model.host if s.category == "sync"}
+    copies = _copies(model)
+    sure = {call: copy for call, copy in copies.items() if _surely_waits(model, call, copy)}
+    skew = _skew(model, {**{sync: one for sync, one in recorded.items() if one is not None}, **sure})
+    found: dict[int, int | None] = {}
+    for sync, source in recorded.items():
+        end = model.spans[sync].end + skew
+        kept = source is not None and (sync in model.synced or model.spans[source].end <= end)
+        found[sync] = source if kept else _as_it_returned(model, model.spans[sync], skew)
+    waited = {call: copy for call, copy in copies.items() if model.spans[copy].end <= model.spans[call].end + skew}
+    return {**found, **waited}
+
+
+def _recorded(model: Model, sync: Span) -> int | None:
+    if sync.row in model.synced:
+        return max(reversed(model.synced[sync.row]), key=lambda row: model.spans[row].end)
+    if "DeviceSynchronize" not in sync.name:
+        return None
+    before = [s for s in model.work if s.row in model.launch and _asked(model, s) < sync.start]
+    return max(before, key=lambda s: (s.end, _asked(model, s), s.row)).row if before else None
+
+
+def _asked(model: Model, work: Span) -> int:
+    return model.spans[model.launch[work.row]].start
+
+
+def _copies(model: Model) -> dict[int, int]:
+    """Calls that were in a copy of the host's memory as they returned."""
+    found = {}
+    for work in model.work:
+        call = model.spans[model.launch[work.row]] if work.row in model.launch else None
+        if call is None or work.category != "copy" or "Memcpy" not in call.name or work.start >= call.end:
+            continue
+        if "Device -> Device" not in work.name and ("Async" not in call.name or "Pinned" not in work.name):
+            found[call.row] = work.row
+    return found
+
+
+def _surely_waits(model: Model, call: int, copy: int) -> bool:
+    return "Async" not in model.spans[call].name or "Pageable" in model.spans[copy].name
+
+
+def _skew(model: Model, awaited: dict[int, int]) -> int:
+    found = 0
+    for call, source in ((model.spans[call], model.spans[source]) for call, source in awaited.items()):
+        late = source.end - call.end
+        if source.start < call.end and late <= call.end - call.start:
+            found = max(found, late)
+    return found
+
+
+def _as_it_returned(model: Model, sync: Span, skew: int) -> int | None:
+    """All times of these traces are near each other."""
+    mine = [s for s in model.work if s.row in model.launch and model.spans[model.launch[s.row]].track == sync.track]
+    before = [s for s in mine if _asked(model, s) < sync.start]
+    if model.synced or not before:
+        return None
+    last = max(before, key=lambda s: (_asked(model, s), s.row))
+    return last.row if sync.start < last.end <= sync.end + skew else None
 
 
 def may_hide_a_wait(model: Model, work: Span) -> bool:

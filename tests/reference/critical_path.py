@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.reference.analysis import KINDS, Model, Span, may_hide_a_wait
+from tests.reference.analysis import KINDS, Model, Span, blocking, may_hide_a_wait
 
 Piece = tuple[int, int, str, int | None]  # start, end, kind, row of spans
 
@@ -48,7 +48,11 @@ def _before(
         if last in work and last.end <= span.start:
             choices.append((last.end, 2, "stream wait", last))
     before = [s for s in work if s.track == span.track and s.end <= span.start]
-    if before:
+    ahead = [s for s in work if s.track == span.track and (s.start, s.end, s.row) < (span.start, span.end, span.row)]
+    previous = max(ahead, key=lambda s: (s.start, s.end, s.row), default=None)
+    if previous is not None and _barely_overlap(previous, span):
+        choices.append((span.start, 1, "queued", previous))
+    elif before:
         last = max(before, key=lambda s: (s.end, s.start))
         choices.append((last.end, 1, "queued", last))
     if span.row in model.launch:
@@ -63,6 +67,11 @@ def _before(
     return source, line, time
 
 
+def _barely_overlap(one: Span, other: Span) -> bool:
+    overlap = one.end - other.start
+    return one.start < other.start and 0 < overlap * 2 < min(one.end - one.start, other.end - other.start)
+
+
 def _on_host(model: Model, line: int, at: int, pieces: list[Piece], begin: int) -> tuple[Span | None, int]:
     """One segment back on a thread, or to the work that a synchronization stood waiting for."""
     owner = model.innermost([line], at - 1)
@@ -72,18 +81,19 @@ def _on_host(model: Model, line: int, at: int, pieces: list[Piece], begin: int) 
         low -= 1
         if low in stops or low == begin or model.innermost([line], low - 1) is not owner:
             break
-    if owner is not None and owner.category == "sync":
-        sources = [model.spans[row] for row in model.synced.get(owner.row, [])]
-        if sources:
-            source = max(reversed(sources), key=lambda s: s.end)
-            done = min(source.end, owner.end)
-            if done > owner.start and source.start < done and source.end > source.start:
-                if at == done:
-                    return source, done
-                if low == done:
-                    _add(pieces, low, at, "sync return", owner.row)
-                    return source, done
     kind = "host" if owner is not None else "unrecorded host"
+    blocked = blocking(model)
+    if owner is not None and owner.row in blocked:
+        awaited = blocked[owner.row]
+        kind = "blocked" if awaited is None else "host"
+        source = model.spans[awaited] if awaited is not None else owner
+        done = min(source.end, owner.end)
+        if source is not owner and done > owner.start and source.start < done:
+            if at == done:
+                return source, done
+            if low == done:
+                _add(pieces, low, at, "sync return", owner.row)
+                return source, done
     _add(pieces, low, at, kind, owner.row if owner is not None else None)
     return None, low
 
@@ -95,9 +105,9 @@ def _stops(model: Model, line: int) -> set[int]:
         call = model.spans[model.launch[work.row]] if work.row in model.launch else None
         if call is not None and call.track == line and work.end > work.start:
             found.add(min(call.start, work.start))
-    for sync in model.host:
-        for row in model.synced.get(sync.row, []) if sync.track == line else []:
-            found.add(min(model.spans[row].end, sync.end))
+    for blocked, source in blocking(model).items():
+        if source is not None and model.spans[blocked].track == line:
+            found.add(min(model.spans[source].end, model.spans[blocked].end))
     return found
 
 

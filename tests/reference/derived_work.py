@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from typing import Any, Protocol
 
-from eventide.trace.formats.chrome._write_memory import memory_changes
+from eventide.trace.formats.chrome._memory import memory_changes
 
 ABSENT = -(2**63)
 NEWEST = -1
 OUTCOMES = (None, "ok", "failed", "skipped", "cancelled")
 SYNCS = ("stream_synchronization", "event_synchronization", "device_synchronization")
-MOVES = re.compile(r"(read|write|copy|fill|map|unmap|migrate) (buffer|rectangle|image|SVM|memory)")
 
 Row = dict[str, Any]
 
@@ -86,13 +84,11 @@ class Work:
         return self.first + len(self.spans) - 1
 
     def submission(self, position: int, row: Row) -> None:
-        name, device = self.names[row["name"]], self.devices.get(row["stream"])
-        moves = device is not None and device.startswith("opencl:") and MOVES.match(name)
         span = self.add(
             {
                 "track": self.track_of.get(row["stream"], 0),
-                "name": name,
-                "category": "copy" if moves else "work",
+                "name": self.names[row["name"]],
+                "category": self.names[row["group"]] if row["group"] else "work",
                 "start": row["time"],
                 "submit": row["time"],
                 "work": row["work"],

@@ -49,7 +49,7 @@ def integer(value: Any) -> int | None:
 
 
 def identity(value: Any) -> Any:
-    """What tells processes, threads and flows apart: a number, a text, or nothing."""
+    """The identity of a process, a thread or a flow: a number, a text, or None."""
     number = integer(value)
     if number is not None or value is None:
         return number

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from eventide.trace.linking._categories import KNOWN, rule_of
-from eventide.trace.linking._words import is_device, on_device
+from eventide.trace.linking._event_names import is_device, on_device
 from tests.reference.json_numbers import identity, integer, picoseconds, rounded
 
 _WORK = {"kernel", "copy", "communication", "work"}
@@ -41,7 +41,7 @@ class Oracle:
         self.flows: list[Row] = []
         self.begins: dict[Any, list[tuple[int, int, str, Any]]] = defaultdict(list)
         self.groups: dict[Any, list[tuple[int, int, Row]]] = defaultdict(list)
-        self.told: list[tuple[Row, int]] = []  # work whose launch a flow told, and when
+        self.by_flow: list[tuple[Row, int]] = []  # work that a flow links to its launch, and the time of the launch
         self.devices: set[Any] = set()
         for order, event in enumerate(events):
             if isinstance(event, dict):
@@ -57,7 +57,7 @@ class Oracle:
             return
         self._launches()
         self._flow_edges()
-        for span, start in sorted(self.told, key=lambda pair: -pair[1]):
+        for span, start in sorted(self.by_flow, key=lambda pair: -pair[1]):
             span["submit"] = start
         self._waits()
 
@@ -83,9 +83,9 @@ class Oracle:
             self.groups[group].append((now, order, event))
 
     def _stream_of(self, track: Any) -> Any:
-        """What all its rows say, else the number of the track."""
-        told = {integer(span["raw"].get("stream")) for span in self.spans if span["track"] == track} - {None}
-        return told.pop() if len(told) == 1 else track[1]
+        """The number on which all its rows agree, else the number of the track."""
+        numbers = {integer(span["raw"].get("stream")) for span in self.spans if span["track"] == track} - {None}
+        return numbers.pop() if len(numbers) == 1 else track[1]
 
     def _add_span(self, event: Row, phase: str, time: int, track: Any, order: int) -> None:
         duration = None
@@ -117,12 +117,35 @@ class Oracle:
 
     def _memory_counters(self) -> None:
         """Of instants that say how much is allocated: after the counters of the file, one series after the other."""
+        sums = self._summed_bytes()
         for key, name in (("Total Allocated", "allocated bytes"), ("Total Reserved", "reserved bytes")):
-            for row in self.instants:
+            for place, row in enumerate(self.instants):
                 args = row["args"] or {}
-                if not {"Total Allocated", "Bytes"} & set(args) or (value := integer(args.get(key))) is None:
-                    continue
-                self.counters.append({"name": name, "time": row["time"], "value": float(value)})
+                value = integer(args.get(key))
+                if key == "Total Allocated" and value is None:
+                    value = sums.get(place)
+                if {"Total Allocated", "Bytes"} & set(args) and value is not None:
+                    self.counters.append({"name": name, "time": row["time"], "value": float(value)})
+
+    def _summed_bytes(self) -> dict[int, int]:
+        """By the place of an instant; of devices of which no row says how much is allocated."""
+        devices: dict[Any, list[int]] = {}
+        for place, row in enumerate(self.instants):
+            args = row["args"] or {}
+            if {"Total Allocated", "Bytes"} & set(args):
+                devices.setdefault((args.get("Device Type"), args.get("Device Id")), []).append(place)
+        found: dict[int, int] = {}
+        for places in devices.values():
+            every = [self.instants[place]["args"] for place in places]
+            if any(integer(args.get("Total Allocated")) is not None for args in every):
+                continue
+            held, sums = 0, {}
+            for place in sorted(places, key=lambda place: self.instants[place]["time"]):
+                held += integer(self.instants[place]["args"].get("Bytes")) or 0
+                sums[place] = held
+            least = min([0, *sums.values()])
+            found |= {place: held - least for place, held in sums.items()}
+        return found
 
     def _pair(self) -> None:
         for items in self.begins.values():
@@ -194,7 +217,7 @@ class Oracle:
                 return
             if b["category"] not in _WORK:
                 return
-            self.told.append((b, a["start"]))
+            self.by_flow.append((b, a["start"]))
         elif "fwdbwd" in words:
             kind = "fwdbwd"
         self.edges.append(_edge(kind, a, source["time"], b, to["time"]))

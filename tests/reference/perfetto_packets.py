@@ -78,9 +78,9 @@ def read(data: bytes) -> Seen:
             clocks = [dict(fields(clock)) for _, clock in fields(parts[6])]
             sequence.now = next(clock[2] for clock in clocks if clock[1] == 64)
         for number, entry in fields(parts.get(12, b"")):
-            told = dict(fields(entry))
+            entry_fields = dict(fields(entry))
             if number in {1, 2}:
-                (sequence.categories if number == 1 else sequence.names)[told[1]] = told[2].decode()
+                (sequence.categories if number == 1 else sequence.names)[entry_fields[1]] = entry_fields[2].decode()
         if 11 in parts:
             event = dict(fields(parts[11]))
             sequence.now += parts[8]

@@ -89,7 +89,7 @@ def _meeting(i: int, op: Op, ops: list[Op], blocks: list[Any]) -> list[list[Mome
     for rank in {on(o) for o in ops if o["op"] == "collective"} - {on(op)}:
         there = [j for j, o in same if on(o) == rank]
         if len(there) <= turn:
-            out.append([])  # nobody can do that
+            out.append([])  # impossible
             continue
         j = there[turn]
         out.append([("H", j)])

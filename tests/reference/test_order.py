@@ -50,7 +50,7 @@ def test_a_log_against_the_order_is_named() -> None:
     assert violation(before, _log(first, -first, -first)) == f"entry 2: work {first} ended without a start, or twice"
 
 
-def test_what_has_to_be_in_the_log_by_now() -> None:
+def test_missing_lists_the_work_that_must_be_in_the_log() -> None:
     model, first, _second, third = _forked()
     model.settle()
     marker = model.marker_of(0)

@@ -57,7 +57,7 @@ def test_a_wait_is_bound_to_the_version_at_the_call() -> None:
     assert model.works[held].state is State.PENDING
 
 
-def test_an_error_skips_what_is_behind_and_travels_through_waits() -> None:
+def test_an_error_skips_later_work_and_propagates_through_waits() -> None:
     model = Model()
     a, b, event = model.stream(), model.stream(), model.event()
     bad, skipped = model.submit(a, raises=True), model.submit(a)
@@ -76,7 +76,7 @@ def test_an_error_skips_what_is_behind_and_travels_through_waits() -> None:
     assert model.poisoned() == {b: bad}
 
 
-def test_healing_does_not_mend_a_failed_marker() -> None:
+def test_healing_does_not_change_a_failed_marker() -> None:
     model = Model()
     stream, event = model.stream(), model.event()
     bad = model.submit(stream, raises=True)
@@ -106,7 +106,7 @@ def test_cancelled_work_poisons_nothing() -> None:
     assert model.synchronize(stream) is None
 
 
-def test_what_ran_cannot_have_been_cancelled() -> None:
+def test_work_that_ran_cannot_have_been_cancelled() -> None:
     model = Model()
     work = model.submit(model.stream())
     model.settle()
@@ -114,7 +114,7 @@ def test_what_ran_cannot_have_been_cancelled() -> None:
         model.cancel(work)
 
 
-def test_a_poisoned_stream_may_or_may_not_stand_at_a_wait() -> None:
+def test_a_poisoned_stream_may_or_may_not_be_blocked_at_a_wait() -> None:
     model = Model()
     a, b, event = model.stream(), model.stream(), model.event()
     gate = model.gate()
@@ -146,7 +146,7 @@ def test_wait_stream_is_a_marker_and_a_wait() -> None:
     assert model.works[held].state is State.PENDING
 
 
-def test_every_verb_of_a_closed_stream_says_so() -> None:
+def test_every_verb_of_a_closed_stream_is_an_error() -> None:
     model = Model()
     stream, event = model.stream(), model.event()
     bad = model.submit(stream, raises=True)
@@ -163,7 +163,7 @@ def test_every_verb_of_a_closed_stream_says_so() -> None:
         model.synchronize(stream)
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     model = Model()
     a, b, event = model.stream(), model.stream(), model.event()
     gate = model.gate()

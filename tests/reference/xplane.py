@@ -106,12 +106,12 @@ def expected_spans(planes: list[Plane]) -> list[Span]:
             for one in line.events:
                 start, end = base + one.offset // 1000, base + (one.offset + one.duration) // 1000
                 known = {**one.stats, **plane.kinds.get(one.name, {})}
-                told = {name: _told(value) for name, value in known.items() if not isinstance(value, bytes)}
-                found.append((number, one.name, start, end - start, told))
+                statistics = {name: _plain(value) for name, value in known.items() if not isinstance(value, bytes)}
+                found.append((number, one.name, start, end - start, statistics))
     return found
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return value.removeprefix("ref:") if isinstance(value, str) else value
 
 

@@ -20,14 +20,13 @@ import eventide as et
 from tests.soak.devices import HEAVY, LIGHT, prepare
 from tests.soak.growth import Held
 from tests.soak.ledger import LIMIT
+from tests.soak.soak_round import STREAMS, THREADS, Round
 from tests.soak.verbs import Thread
-from tests.soak.world import STREAMS, THREADS, World
 
 ROUND = 1.0  # seconds
 WARM = 2  # rounds after which caches have their size
 LEAST = 3  # rounds after these: what each of them leaves is more than one of them may have
 ENDING = 2  # threads that may be on their way out when they are counted
-POOLED = {"torch": 64}  # the stand-in gives its streams out again: it has as many as were ever in use at once
 BYTES_A_ROUND = 1 << 20
 BYTES_AT_FIRST = 16 << 20  # the allocator reaches its size in the first rounds
 
@@ -35,31 +34,30 @@ BYTES_AT_FIRST = 16 << 20  # the allocator reaches its size in the first rounds
 def one_round(device: et.Device, seed: int, seconds: float, totals: Counter[str]) -> list[str]:
     """Run one round; what was wrong in it."""
     faulthandler.dump_traceback_later(seconds + 2 * LIMIT, exit=True)
-    world = World(device, seed)
-    threads = [Thread(world, number, seed * THREADS + number) for number in range(THREADS)]
+    round_ = Round(device, seed)
+    threads = [Thread(round_, number, seed * THREADS + number) for number in range(THREADS)]
     until = time.monotonic() + seconds
-    with world.hooked():
+    with round_.hooked():
         running = [threading.Thread(target=thread.run, args=[until], daemon=True) for thread in threads]
         for thread in running:
             thread.start()
         for thread in running:
             thread.join()
-    world.finish()
+    round_.finish()
     for one in threads:
         totals.update(one.counts)
-    totals["items"] += len(world.ledger.items)
-    totals["failed"] += sum(item.error is not None and item.ran for item in world.ledger.items)
-    world.dismantle()
+    totals["items"] += len(round_.ledger.items)
+    totals["failed"] += sum(item.error is not None and item.ran for item in round_.ledger.items)
+    round_.dismantle()
     faulthandler.cancel_dump_traceback_later()
-    return world.ledger.wrong
+    return round_.ledger.wrong
 
 
-def grown(name: str, growth: dict[str, int], rounds: int) -> list[str]:
+def grown(growth: dict[str, int], rounds: int) -> list[str]:
     """What grew by more than the machine explains."""
-    threads = POOLED.get(name, ENDING)
     # The streams of one round may be in the hands of a callback when they are counted; those of several are a leak.
     limits = {
-        "threads": threads,
+        "threads": ENDING,
         "states": ENDING,
         "streams": THREADS * STREAMS + 1,
         "rss": BYTES_AT_FIRST + rounds * BYTES_A_ROUND,
@@ -80,7 +78,7 @@ def soak(name: str, seconds: float, seed: int) -> int:
         wrong = [f"round seed {round_seed}: {one}" for one in one_round(device, round_seed, ROUND, totals)]
         measured.append(Held.settled(measured[-1] if measured else None))
     growth = measured[-1] - measured[min(WARM, len(measured) - 1)]
-    wrong += grown(name, growth, len(measured))
+    wrong += grown(growth, len(measured))
     for line in wrong[:20]:
         sys.stdout.write(f"WRONG {line}\n")
     verbs = sum(totals.values()) - totals["items"] - totals["failed"]

@@ -11,15 +11,15 @@ from collections.abc import Callable
 import eventide as et
 from tests.helpers import Boom, root_cause
 from tests.soak.ledger import LIMIT
-from tests.soak.world import STREAMS, World
+from tests.soak.soak_round import STREAMS, Round
 
 
 class Thread:
     """It owns two of the shared streams, and makes streams of its own whose outcome is determined."""
 
-    def __init__(self, world: World, number: int, seed: int) -> None:
-        self.world, self.ledger, self.random = world, world.ledger, random.Random(seed)
-        self.owned = world.streams[number * STREAMS : (number + 1) * STREAMS]
+    def __init__(self, round_: Round, number: int, seed: int) -> None:
+        self.round, self.ledger, self.random = round_, round_.ledger, random.Random(seed)
+        self.owned = round_.streams[number * STREAMS : (number + 1) * STREAMS]
         self.counts: Counter[str] = Counter()
         weights: dict[Callable[[], None], int] = {
             self.submit: 30,
@@ -54,25 +54,25 @@ class Thread:
             self.ledger.wrong.append(f"{verb.__name__} raised {error!r} (cause {root_cause(error)!r})")
 
     def any_stream(self) -> et.Stream:
-        return self.random.choice(self.world.streams)
+        return self.random.choice(self.round.streams)
 
     def any_event(self) -> et.Event:
-        return self.random.choice(self.world.events)
+        return self.random.choice(self.round.events)
 
     def submit(self) -> None:
-        self.world.submit(self.any_stream(), self.random)
+        self.round.submit(self.any_stream(), self.random)
 
     def fail(self) -> None:
-        self.world.submit(self.any_stream(), self.random, fail=True)
+        self.round.submit(self.any_stream(), self.random, fail=True)
 
     def cancel(self) -> None:
-        item = self.world.submit(self.any_stream(), self.random)
+        item = self.round.submit(self.any_stream(), self.random)
         if item is not None and item.future is not None:
             item.cancelled = True  # before the call: its callback may run inside
             item.cancelled = item.future.cancel()
 
     def record(self) -> None:
-        self.world.record(self.any_event(), self.any_stream())
+        self.round.record(self.any_event(), self.any_stream())
 
     def wait(self) -> None:
         self.any_event().wait(self.any_stream())
@@ -91,13 +91,13 @@ class Thread:
         def notified(event: et.Event) -> None:
             slot[0] += 1
             if number % 2:
-                self.world.poke(number)
+                self.round.poke(number)
 
         self.any_event().notify(notified)
 
     def synchronize(self) -> None:
         stream = self.random.choice(self.owned)
-        self.world.drained(stream.synchronize, stream)
+        self.round.drained(stream.synchronize, stream)
 
     def synchronize_event(self) -> None:
         try:
@@ -107,10 +107,10 @@ class Thread:
                 raise
 
     def time(self) -> None:
-        if not self.world.capabilities.timing:
+        if not self.round.capabilities.timing:
             return
-        stream = et.Stream(self.world.device)
-        start, end = (et.Event(self.world.device, enable_timing=True) for _ in range(2))
+        stream = et.Stream(self.round.device)
+        start, end = (et.Event(self.round.device, enable_timing=True) for _ in range(2))
         start.record(stream)
         stream.submit(time.sleep, 0)
         end.record(stream)
@@ -120,16 +120,16 @@ class Thread:
         stream.close(LIMIT)
 
     def current(self) -> None:
-        before, inner, outer = et.current_stream(self.world.device), self.any_stream(), self.any_stream()
+        before, inner, outer = et.current_stream(self.round.device), self.any_stream(), self.any_stream()
         with outer:
             with inner:
-                inside = et.current_stream(self.world.device)
-            behind = et.current_stream(self.world.device)
-        if (inside, behind, et.current_stream(self.world.device)) != (inner, outer, before):
+                inside = et.current_stream(self.round.device)
+            behind = et.current_stream(self.round.device)
+        if (inside, behind, et.current_stream(self.round.device)) != (inner, outer, before):
             self.ledger.wrong.append(f"the current stream was {inside!r} inside of {inner!r}")
 
     def pool(self) -> None:
-        pool, stream = self.world.pool, self.any_stream()
+        pool, stream = self.round.pool, self.any_stream()
         if self.random.random() < 0.5:
             event = pool.acquire(enable_timing=self.random.random() < 0.5)
             event.record(stream)
@@ -141,10 +141,10 @@ class Thread:
             pool.release(number)
 
     def copy(self) -> None:
-        if not self.world.capabilities.copy:
+        if not self.round.capabilities.copy:
             return
         data, back = self.random.randbytes(256), bytearray(256)
-        stream, buffer = et.Stream(self.world.device), et.empty(256, device=self.world.device)
+        stream, buffer = et.Stream(self.round.device), et.empty(256, device=self.round.device)
         stream.copy(buffer, data)
         stream.copy(back, buffer)
         stream.close(LIMIT)
@@ -153,7 +153,7 @@ class Thread:
         buffer.free()
 
     def close(self) -> None:
-        stream = et.Stream(self.world.device)
+        stream = et.Stream(self.round.device)
         ran: list[int] = []
         futures = [stream.submit(ran.append, number) for number in range(5)]
         stream.close(LIMIT)
@@ -167,21 +167,21 @@ class Thread:
 
     def drop(self) -> None:
         """What is queued in a stream that is dropped still runs."""
-        future = et.Stream(self.world.device).submit(int, "7")
+        future = et.Stream(self.round.device).submit(int, "7")
         if future.result(LIMIT) != 7:
             self.ledger.wrong.append("work of a dropped stream gave another value")
 
     def bridge(self) -> None:
         """Waits between this device and the cpu, both ways, where the device can be held."""
         ours = self.any_stream()
-        if self.world.capabilities.gate and self.world.device.type != "cpu":
-            ours.wait_event(self.world.cpu.record_event())
+        if self.round.capabilities.gate and self.round.device.type != "cpu":
+            ours.wait_event(self.round.cpu.record_event())
         own = et.Stream("cpu")
-        own.wait_event(et.Stream(self.world.device).record_event())
+        own.wait_event(et.Stream(self.round.device).record_event())
         own.close(LIMIT)
 
     def awaits(self) -> None:
-        device, submit = self.world.device, self.world.submit
+        device, submit = self.round.device, self.round.submit
 
         async def program() -> None:
             stream = et.Stream(device)
@@ -202,7 +202,7 @@ class Thread:
 
     def own_error(self) -> None:
         """A stream of this thread alone: the error is in its Future, is raised once, and the stream heals."""
-        stream, error = et.Stream(self.world.device), Boom("own")
+        stream, error = et.Stream(self.round.device), Boom("own")
 
         def raise_it() -> None:
             raise error

@@ -1,4 +1,4 @@
-"""What tests of the recorder share."""
+"""Shared by the tests of the recorder: leftover buffers, marks, spans and arguments of a trace."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def collector():
         yield collector
 
 
-def test_lists_tuples_and_dicts_are_looked_into():
+def test_memory_in_lists_tuples_and_dicts_is_found():
     a, b, c = (np.zeros(4, dtype=np.uint8) for _ in range(3))
     nested = {"weights": [a, (b, None)], "count": 3, "rest": {"c": c}}
     assert [address for address, _ in accesses_of(nested)] == [x.ctypes.data for x in (a, b, c)]
@@ -49,7 +49,7 @@ def test_whatever_has_an_array_interface_is_memory():
     assert accesses_of(Text())[0][1] == 60
 
 
-def test_what_looks_like_a_torch_tensor_is_read_by_its_strides():
+def test_an_object_with_the_interface_of_a_torch_tensor_is_read_by_its_strides():
     array = np.zeros((8, 8), dtype=np.float32)
 
     class Tensor:
@@ -90,7 +90,7 @@ def test_work_that_declares_nothing_is_unknown_and_work_that_declares_none_is_kn
     assert [record.accesses_known for record in collector.records] == [False, False, True, True]
 
 
-def test_a_copy_is_known_by_itself(stream, collector):
+def test_the_accesses_of_a_copy_are_known_without_a_declaration(stream, collector):
     source, target = et.empty(16), np.zeros(16, dtype=np.uint8)
     stream.copy(target, source).result(TIMEOUT)
     (record,) = collector.records
@@ -98,7 +98,7 @@ def test_a_copy_is_known_by_itself(stream, collector):
     assert (record.reads, record.writes) == (((source.ptr, 16),), ((target.ctypes.data, 16),))
 
 
-def test_a_native_call_may_say_what_it_touches(stream, collector):
+def test_a_native_call_may_declare_its_accesses(stream, collector):
     array = np.zeros(4, dtype=np.int64)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
     stream.submit_native(call, reads=array[:2], writes=[array[2:]]).result(TIMEOUT)
@@ -110,7 +110,7 @@ def test_a_native_call_may_say_what_it_touches(stream, collector):
         stream.submit_native(call, reads="x")
 
 
-def test_a_declaration_that_says_nothing_is_logged_once_and_leaves_the_work_unknown(stream, collector, caplog):
+def test_a_declaration_without_memory_is_logged_once_and_leaves_the_accesses_unknown(stream, collector, caplog):
     @et.work(reads="x", name="uses_a_set_of_things")
     def use(x):
         return None
@@ -124,10 +124,13 @@ def test_a_declaration_that_says_nothing_is_logged_once_and_leaves_the_work_unkn
 
 
 def test_nothing_is_looked_up_without_listeners(stream):
+    inspected = []
+
     class Curious:
         @property
         def __array_interface__(self):
-            raise AssertionError("it was inspected")
+            inspected.append(self)
+            raise AttributeError
 
     @et.work(reads="x")
     def use(x):
@@ -135,9 +138,13 @@ def test_nothing_is_looked_up_without_listeners(stream):
 
     stream.submit(use, Curious()).result(TIMEOUT)
     et.host_access(reads=Curious())
+    assert inspected == []
+    with hook_calls("work_submission"):
+        stream.submit(use, Curious()).result(TIMEOUT)
+    assert inspected
 
 
-def test_the_host_says_what_it_touches_itself(collector):
+def test_the_host_may_declare_its_own_accesses(collector):
     a, b = np.zeros(4), et.empty(8)
     et.host_access(reads=[a[:2]], writes=b)
     (record,) = collector.records
@@ -145,7 +152,7 @@ def test_the_host_says_what_it_touches_itself(collector):
     assert (record.reads, record.writes) == (((a.ctypes.data, 16),), ((b.ptr, 8),))
 
 
-def test_memory_of_the_host_that_cannot_be_determined_is_logged_once_and_the_program_goes_on(collector, caplog):
+def test_host_memory_that_cannot_be_determined_is_logged_once_and_the_program_continues(collector, caplog):
     for _ in range(2):
         et.host_access(reads=3.5)
     assert collector.records == []
@@ -167,14 +174,14 @@ def test_bytes_of_a_buffer_are_read_and_written_by_the_host(collector):
         buffer[8]
 
 
-def test_inside_of_work_a_buffer_is_touched_by_the_work(stream, collector):
+def test_an_access_to_a_buffer_inside_work_belongs_to_the_work(stream, collector):
     buffer = et.empty(8)
     buffer[:] = bytes(8)
     assert stream.submit(et.work(bytes, reads=[buffer]), buffer).result(TIMEOUT) == bytes(8)
     assert [record.hook for record in collector.records] == ["host_access", "work_submission"]
 
 
-def test_memory_lent_to_a_stream_is_reported(stream):
+def test_record_stream_is_reported(stream):
     buffer = et.empty(8)
     with hook_calls("memory_use") as used:
         buffer.record_stream(stream)

@@ -5,7 +5,7 @@ from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 
-def test_overlap_is_told_apart_and_the_parts_sum_to_the_wall():
+def test_overlap_is_reported_separately_and_the_parts_sum_to_the_wall_time():
     b = Builder()
     b.call("cudaMalloc", 0, 100)
     b.work("gemm", 10, 50)
@@ -22,7 +22,7 @@ def test_overlap_is_told_apart_and_the_parts_sum_to_the_wall():
     assert whole.hidden_communication == 20
 
 
-def test_each_step_and_what_lies_outside_them_sum_to_the_whole():
+def test_the_steps_and_the_time_outside_them_sum_to_the_whole():
     b = Builder()
     for number, start in enumerate((10, 40)):
         b.span(b.thread(), f"ProfilerStep#{number}", start, start + 30, "step")
@@ -45,7 +45,7 @@ def test_a_step_that_runs_into_the_next_one_ends_there():
     assert [part.wall for part in breakdown(b.trace()).devices[0].steps] == [50, 50, 0]
 
 
-def test_without_device_work_nothing_is_said_about_a_device():
+def test_without_device_work_no_device_is_reported():
     b = Builder()
     b.span(b.thread(), "aten::add", 0, 10)
     found = breakdown(b.trace())
@@ -72,7 +72,7 @@ def test_devices_of_several_ranks_are_kept_apart():
     assert found == {"rank 0 cuda:0": 10, "rank 1 cuda:0": 5}
 
 
-def test_self_time_is_what_no_inner_span_has():
+def test_self_time_excludes_inner_spans():
     b = Builder()
     b.span(b.thread(), "outer", 0, 100)
     b.span(b.thread(), "inner", 10, 40)
@@ -88,7 +88,7 @@ def test_self_time_is_what_no_inner_span_has():
     }
 
 
-def test_of_spans_that_overlap_without_nesting_the_later_one_has_the_time():
+def test_where_spans_overlap_without_nesting_the_later_one_gets_the_time():
     b = Builder()
     b.span(b.thread(), "a", 0, 10)
     b.span(b.thread(), "b", 5, 15)
@@ -96,7 +96,7 @@ def test_of_spans_that_overlap_without_nesting_the_later_one_has_the_time():
     assert rows == {"a": 5, "b": 10}
 
 
-def test_a_span_that_had_not_ended_lasts_until_the_trace_does_and_is_counted():
+def test_an_open_span_lasts_until_the_end_of_the_trace_and_is_counted():
     b = Builder()
     b.span(b.thread(), "done", 0, 50)
     b.span(b.thread(), "running", 20, None)
@@ -106,14 +106,14 @@ def test_a_span_that_had_not_ended_lasts_until_the_trace_does_and_is_counted():
     assert {row.name: row.total for row in found.host} == {"done": 50, "running": 30}
 
 
-def test_work_says_how_long_it_ran_without_a_core():
+def test_work_reports_how_long_it_ran_without_a_core():
     b = Builder()
     b.work("sleepy", 0, 100, category="work", cpu=30)
     b.work("busy", 100, 150, category="work", cpu=50)
     assert {row.name: row.off_cpu for row in summary(b.trace()).device} == {"sleepy": 70, "busy": 0}
 
 
-def test_streams_and_threads_are_added_up():
+def test_streams_and_threads_are_summed():
     b = Builder()
     b.span(b.thread(), "op", 0, 80)
     b.call("cudaDeviceSynchronize", 50, 80, category="sync")
@@ -125,7 +125,7 @@ def test_streams_and_threads_are_added_up():
     assert (found.sync_count, found.sync_time) == (1, 30)
 
 
-def test_a_stream_goes_by_its_number_and_the_name_it_was_given():
+def test_a_stream_is_shown_by_its_number_and_its_name():
     trace = Builder()
     for number, name in ((1, "loads"), (2, "stream 2"), (3, None), (4, "Stream 4 (high priority)")):
         trace.span(trace.stream(number, name=name), "work", 0, 10, "work")

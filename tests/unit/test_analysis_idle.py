@@ -15,7 +15,7 @@ def causes(b: Builder, by: str = "device") -> dict[str, int]:
     return found.lanes[0].causes
 
 
-def test_a_gap_is_split_where_the_host_called_and_where_the_call_returned():
+def test_a_gap_is_split_at_the_start_and_the_end_of_the_launching_call():
     b = Builder()
     b.launch((0, 5), "first", 10, 20)
     b.launch((50, 58), "second", 61, 70)
@@ -24,7 +24,7 @@ def test_a_gap_is_split_where_the_host_called_and_where_the_call_returned():
     assert causes(b) == {"host late": 30, "launch": 13, "queued": 8, "queue empty": 5}
 
 
-def test_a_device_that_runs_dry_while_the_host_synchronizes_waits_because_of_that():
+def test_a_device_without_work_while_the_host_synchronizes_is_idle_for_that_reason():
     b = Builder()
     b.launch((0, 5), "first", 5, 20)
     b.call("cudaStreamSynchronize", 10, 25, category="sync")
@@ -35,7 +35,7 @@ def test_a_device_that_runs_dry_while_the_host_synchronizes_waits_because_of_tha
 @pytest.mark.parametrize(
     ("name", "category", "cause"), [("cudaMalloc", "runtime", "allocator"), ("f", "compile", "compile")]
 )
-def test_what_the_launching_thread_was_in_is_the_cause(name, category, cause):
+def test_the_cause_is_the_span_that_the_launching_thread_was_in(name, category, cause):
     b = Builder()
     b.launch((0, 5), "first", 5, 20)
     b.call(name, 25, 35, category=category)
@@ -43,7 +43,7 @@ def test_what_the_launching_thread_was_in_is_the_cause(name, category, cause):
     assert causes(b) == {"launch": 10, "host late": 10, cause: 10}
 
 
-def test_other_threads_are_not_blamed():
+def test_spans_of_other_threads_are_not_the_cause():
     b = Builder()
     b.launch((0, 5), "first", 5, 20)
     b.call("cudaMalloc", 20, 40, tid=2)
@@ -51,7 +51,7 @@ def test_other_threads_are_not_blamed():
     assert causes(b) == {"launch": 10, "host late": 20}
 
 
-def test_work_that_waited_for_an_event_names_it():
+def test_idle_time_before_work_that_waited_for_an_event_names_the_event():
     b = Builder()
     b.launch((0, 5), "long", 5, 60, stream=20)
     b.launch((5, 10), "before", 10, 20, stream=7)
@@ -65,7 +65,7 @@ def test_work_that_waited_for_an_event_names_it():
     assert gap.cause == "stream wait"
 
 
-def test_a_wait_that_was_over_before_the_launch_is_not_the_cause():
+def test_a_wait_that_completed_before_the_launch_is_not_the_cause():
     b = Builder()
     b.launch((0, 5), "early", 5, 8, stream=20)
     late = b.launch((50, 55), "late", 55, 60, stream=7)
@@ -85,7 +85,7 @@ def test_a_wait_that_was_called_but_not_recorded_leaves_the_rest_unknown():
     assert causes(b) == {"launch": 5, "unknown": 30, "queued": 2}
 
 
-def test_a_trace_with_launching_calls_alone_does_not_show_that_nobody_waited():
+def test_a_trace_with_launching_calls_only_does_not_prove_that_nothing_waited():
     b = Builder()
     b.launch((0, 5), "first", 5, 20)
     b.launch((8, 10), "second", 50, 60)
@@ -99,7 +99,7 @@ def test_work_without_a_launch_is_unknown():
     assert causes(b) == {"unknown": 20}
 
 
-def test_a_submit_time_without_a_thread_still_tells_a_late_host():
+def test_a_submit_time_without_a_thread_is_enough_to_detect_a_late_host():
     b = Builder()
     b.work("first", 0, 10, category="work", submit=0)
     b.work("second", 30, 40, category="work", submit=25)
@@ -107,7 +107,7 @@ def test_a_submit_time_without_a_thread_still_tells_a_late_host():
     assert causes(b) == {"host late": 15, "queued": 5}
 
 
-def test_a_gap_says_who_launched_what_the_host_did_and_its_line():
+def test_a_gap_names_its_launch_the_host_span_and_the_source_line():
     b = Builder()
     inner = {"file": "/usr/lib/python3/dist-packages/pyopencl/__init__.py", "line": 7, "function": "enqueue_copy"}
     b.stacks = [[inner, {"file": "train.py", "line": 42, "function": "step"}]]  # the line is the program's own

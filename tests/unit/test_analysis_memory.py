@@ -10,7 +10,7 @@ from eventide.trace import Trace
 from tests.trace_builder import Builder
 
 
-def test_the_peak_and_who_held_it():
+def test_the_peak_and_its_holders():
     b = Builder()
     b.stacks = [[{"file": "model.py", "line": 7, "function": "forward"}]]
     b.span(b.thread(5), "aten::empty", 0, 10)
@@ -28,7 +28,7 @@ def test_the_peak_and_who_held_it():
     assert found.bytes.tolist() == [107, 157, 57, 50]
 
 
-def test_an_address_that_is_used_again_is_another_block():
+def test_a_reused_address_is_another_block():
     b = Builder()
     for at in (0, 10):
         b.operation("memory_allocation", at, device="cpu:0", handle=1, bytes=5)
@@ -43,7 +43,7 @@ def words_of(trace: Trace) -> str:
     return file.getvalue()
 
 
-def test_the_axis_holds_what_was_allocated_before_the_first_span_and_counts_from_that_span():
+def test_the_axis_includes_allocations_before_the_first_span_and_starts_at_that_span():
     b = Builder()
     b.operation("memory_allocation", 100, device="cpu:0", handle=1, bytes=5)
     b.operation("memory_deallocation", 900, device="cpu:0", handle=1)
@@ -62,7 +62,7 @@ def test_without_spans_the_axis_begins_with_the_first_allocation():
     assert words_of(b.trace()).startswith("cpu:0 (allocations): peak 10 B at 10.0 us, 10 B at the end;")
 
 
-def test_what_was_held_before_the_first_free_is_all_that_was_held():
+def test_memory_before_the_first_free_is_all_that_was_allocated():
     b = Builder()
     for at in (1, 2):
         b.operation("memory_deallocation", at, device="cpu:0", handle=at, bytes=5)
@@ -78,7 +78,7 @@ def test_counters_give_a_curve_without_holders():
     assert (found.source, found.peak, found.peak_time, found.holders) == ("Total Allocated", 30, 5, ())
 
 
-def test_each_synchronization_says_what_it_waited_for_and_what_it_cost():
+def test_each_synchronization_reports_what_it_waited_for_and_its_cost():
     b = Builder()
     work = b.launch((0, 5), "gemm", 5, 60)
     b.span(b.thread(), "aten::item", 10, 80)
@@ -102,7 +102,7 @@ def test_a_synchronization_of_the_device_waited_for_what_was_launched_before_it(
     assert (found.waited_for, found.waited) == ("long", 40)
 
 
-def test_compiles_are_added_up_and_nested_ones_counted_once():
+def test_compiles_are_summed_and_nested_ones_counted_once():
     b = Builder()
     b.call("f", 0, 100, category="compile")
     b.call("inductor", 20, 60, category="compile")

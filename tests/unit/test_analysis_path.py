@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eventide import UsageValueError
-from eventide.analysis import CriticalPath, critical_path
+from eventide.analysis import CriticalPath, critical_path, syncs
 from eventide.trace import Trace
 from tests.trace_builder import Builder
 
@@ -20,7 +20,7 @@ def pieces(path: CriticalPath) -> list[tuple[int, int, str, str]]:
     return [(row["start"], row["start"] + row["duration"], row["kind"], row["name"]) for row in rows]
 
 
-def test_a_late_host_is_the_path_and_a_full_queue_is_not():
+def test_the_path_follows_a_late_host_and_not_a_full_queue():
     b = Builder()
     b.span(b.thread(), "aten::add", 0, 10)
     b.launch((5, 8), "first", 12, 40)
@@ -52,7 +52,29 @@ def test_the_path_crosses_streams_at_the_event_that_was_waited_for():
     ]
 
 
-def test_a_synchronization_that_did_not_wait_is_the_hosts_own_time():
+def test_work_that_overlaps_the_one_before_it_by_a_trifle_follows_it():
+    b = Builder()
+    b.launch((0, 10), "first", 20, 50_000)
+    b.launch((30, 40), "second", 50_000, 90_000)
+    b.launch((60, 70), "third", 89_500, 120_000)
+    b.call("cudaEventQuery", 80, 90)
+    assert [piece[2:] for piece in pieces(critical_path(b.trace()))] == [
+        ("launch", "first"),
+        ("compute", "first"),
+        ("compute", "second"),
+        ("compute", "third"),
+    ]
+
+
+def test_work_that_runs_beside_other_work_of_its_stream_does_not_follow_it():
+    b = Builder()
+    b.launch((0, 10), "first", 20, 50_000)
+    b.launch((30, 40), "second", 25_000, 90_000)
+    b.call("cudaEventQuery", 80, 90)
+    assert ("launch", "second") in [piece[2:] for piece in pieces(critical_path(b.trace()))]
+
+
+def test_a_synchronization_that_did_not_wait_is_host_time():
     b = Builder()
     b.launch((0, 2), "k", 2, 10)
     sync = b.call("cudaStreamSynchronize", 30, 35, category="sync")
@@ -76,7 +98,57 @@ def test_a_copy_of_pageable_memory_blocks_though_its_name_says_async():
     ]
 
 
-def test_a_thread_that_runs_the_backward_pass_is_one_line_with_the_thread_that_waits_for_it():
+@pytest.mark.parametrize(
+    ("called", "copied", "blocks"),
+    [
+        ("cudaMemcpyAsync", "Memcpy HtoD (Pageable -> Device)", True),
+        ("hipMemcpyWithStream", "Memcpy DtoH (Device -> Host)", True),
+        ("cuMemcpyDtoH_v2", "Memcpy DtoH (Device -> Pinned)", True),
+        ("hipMemcpyAsync", "CopyDeviceToHost", True),
+        ("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pinned)", False),
+        ("hipMemcpyAsync", "Memcpy DtoD (Device -> Device)", False),
+    ],
+)
+def test_a_copy_blocks_by_its_call_its_memory_and_its_end(called, copied, blocks):
+    b = Builder()
+    b.launch((0, 60), copied, 10, 55, called=called, category="copy")
+    found = syncs(b.trace())
+    assert [(sync.waited_for, sync.waited, sync.inferred) for sync in found.each] == [(copied, 55, False)][:blocks]
+
+
+def test_the_tolerance_is_the_skew_that_the_trace_shows():
+    b = Builder()
+    b.launch((0, 100), "Memcpy HtoD (Pageable -> Device)", 10, 108, called="cudaMemcpyAsync", category="copy")
+    b.launch((200, 300), "Memcpy (Device -> Host)", 210, 307, called="hipMemcpyAsync", category="copy")
+    b.launch((400, 500), "Memcpy (Device -> Host)", 410, 509, called="hipMemcpyAsync", category="copy")
+    found = syncs(b.trace())
+    assert (found.count, found.total, found.skew) == (2, 200, 8)  # the third ends later than any that surely waited
+    assert "copy" in critical_path(b.trace()).kinds
+
+
+def test_a_device_synchronization_that_ends_before_the_work_by_the_skew_waited_for_it():
+    b = Builder()
+    b.launch((0, 2), "k", 5, 108)
+    b.call("hipDeviceSynchronize", 10, 100, category="sync")
+    (sync,) = syncs(b.trace()).each
+    assert (sync.waited_for, sync.waited, sync.inferred) == ("k", 90, False)
+
+
+def test_a_synchronization_without_an_edge_waited_for_the_last_work_of_its_thread_if_that_ended_with_it():
+    b = Builder()
+    b.launch((0, 2), "k", 5, 1_000_000)
+    b.call("cudaStreamSynchronize", 10, 1_010_000, category="sync")
+    b.launch((1_020_000, 1_020_010), "k", 1_020_020, 1_030_000)
+    b.call("cudaStreamSynchronize", 1_020_015, 2_000_000, category="sync")  # it returned long after that
+    near, far = syncs(b.trace()).each
+    assert (near.waited_for, near.waited, near.inferred) == ("k", 999_990, True)
+    assert (far.waited_for, far.waited, far.inferred) == (None, None, False)
+    found = critical_path(b.trace())
+    assert pieces(found)[-1][2:] == ("blocked", "cudaStreamSynchronize")
+    assert found.kinds["host"] < 100_000
+
+
+def test_the_backward_thread_and_the_thread_that_waits_for_it_are_one_path():
     b = Builder()
     b.span(b.thread(1), "forward", 0, 20)
     forward = b.span(b.thread(1), "aten::mm", 5, 15)
@@ -93,14 +165,14 @@ def test_a_thread_that_runs_the_backward_pass_is_one_line_with_the_thread_that_w
     ]
 
 
-def test_what_no_thread_recorded_is_said_so():
+def test_time_that_no_thread_recorded_is_reported_as_unrecorded():
     b = Builder()
     b.span(b.thread(), "a", 0, 10)
     b.span(b.thread(), "b", 30, 40)
     assert pieces(critical_path(b.trace()))[1] == (10, 30, "unrecorded host", "")
 
 
-def test_work_that_nobody_launched_ends_in_unknown():
+def test_the_path_before_work_without_a_launch_is_unknown():
     b = Builder()
     b.work("k", 10, 20)
     b.span(b.thread(), "x", 0, 5)
@@ -114,7 +186,7 @@ def test_a_launch_that_may_hide_a_wait_is_unknown():
     assert pieces(critical_path(b.trace()))[1] == (1, 50, "unknown", "k")
 
 
-def test_slack_is_how_long_something_may_take_more_before_it_matters():
+def test_slack_is_how_much_longer_a_span_may_take_without_effect():
     b = Builder()
     long = b.launch((0, 1), "long", 2, 100, stream=7)
     b.launch((1, 2), "one", 2, 30, stream=8)

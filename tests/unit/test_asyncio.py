@@ -1,11 +1,13 @@
-"""`await` on events, streams and futures never blocks the loop."""
+"""`await` on events, streams and futures never blocks the loop; a cancelled await loses nothing."""
 
 import asyncio
+import gc
+import logging
 
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT, Background, Boom, boom, run_loop, waiting_for
+from tests.helpers import TIMEOUT, Background, Boom, boom, root_cause, run_loop, waiting_for
 
 AWAITED = {
     "event": lambda stream, future: stream.record_event(),
@@ -16,7 +18,6 @@ AWAITED = {
 
 @pytest.mark.parametrize("kind", AWAITED)
 def test_await_lets_the_loop_run_meanwhile(stream, gate, kind):
-    # known failure 25: no await
     async def main():
         future = gate.hold(stream, "value")
         task = await waiting_for(AWAITED[kind](stream, future))
@@ -30,7 +31,7 @@ def test_await_lets_the_loop_run_meanwhile(stream, gate, kind):
 
 
 @pytest.mark.parametrize("kind", AWAITED)
-def test_await_on_what_is_done_already_returns(stream, kind):
+def test_await_on_completed_subjects_returns(stream, kind):
     async def main():
         future = stream.submit(int, "3")
         stream.synchronize(timeout=TIMEOUT)
@@ -105,7 +106,7 @@ def test_await_binds_to_the_version_recorded_when_it_begins(stream, other, make_
     assert run_loop(main()) is False
 
 
-def test_many_tasks_may_await_one_thing(stream, gate):
+def test_many_tasks_may_await_one_subject(stream, gate):
     async def main():
         future = gate.hold(stream, "all")
         event = stream.record_event()
@@ -136,3 +137,77 @@ def test_two_loops_may_await_one_event(stream, gate):
     loops = [Background(lambda: asyncio.run(main())) for _ in range(2)]
     gate.open()
     assert [loop.result() for loop in loops] == [True, True]
+
+
+@pytest.mark.parametrize("kind", ["event", "stream"])
+def test_a_cancelled_await_does_not_change_the_stream(stream, gate, kind):
+    error = Boom("not lost")
+
+    async def main():
+        gate.hold(stream, error)
+        task = await waiting_for(stream.record_event() if kind == "event" else stream)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_loop(main())
+    behind = stream.submit(int)
+    gate.open()
+    assert root_cause(behind.exception(TIMEOUT)) is error
+    with pytest.raises(Boom) as caught:  # a cancelled await of the stream saw no error, so it is still there
+        stream.synchronize(timeout=TIMEOUT)
+    assert caught.value is error
+
+
+def test_a_cancelled_await_on_a_running_future_does_not_stop_the_work(stream, gate):
+    async def main():
+        future = gate.hold(stream, "finished")
+        task = await waiting_for(future)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return future
+
+    future = run_loop(main())
+    gate.open()
+    assert future.result(TIMEOUT) == "finished"
+
+
+def test_closing_the_loop_before_the_event_completes_is_harmless(stream, gate, caplog):
+    async def main():
+        gate.hold(stream)
+        tasks = [await waiting_for(thing) for thing in (stream.record_event(), stream)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run_loop(main())
+    with caplog.at_level(logging.WARNING):
+        gate.open()
+        stream.synchronize(timeout=TIMEOUT)
+        notified = run_loop(stream.submit(int, "5"))  # behind it on the notifier
+        gc.collect()
+    assert notified == 5
+    assert caplog.records == []
+
+
+def test_with_stream_across_an_await_works_when_nothing_interleaves(stream):
+    async def main():
+        with stream:
+            await stream.submit(int)
+            inside = et.current_stream()
+        return inside, et.current_stream()
+
+    inside, after = run_loop(main())
+    assert inside == stream
+    assert after == et.default_stream("cpu")
+
+
+def test_coroutines_that_name_their_streams_do_not_mix(stream, other):
+    async def user(target):
+        return [await target.submit(et.current_stream) for _ in range(20)]
+
+    async def main():
+        return await asyncio.gather(user(stream), user(other))
+
+    assert run_loop(main()) == [[stream] * 20, [other] * 20]

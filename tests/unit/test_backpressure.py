@@ -25,7 +25,7 @@ def test_pending_counts_what_is_queued_and_not_what_runs(stream, gate):
     assert stream.pending == 2
 
 
-def test_submit_blocks_while_the_stream_is_full_and_goes_on_when_it_is_not(make_stream, gate):
+def test_submit_blocks_while_the_stream_is_full_and_returns_when_it_is_not(make_stream, gate):
     stream = make_stream("cpu", max_pending=2)
     gate.hold(stream)
     stream.submit(int)
@@ -37,7 +37,7 @@ def test_submit_blocks_while_the_stream_is_full_and_goes_on_when_it_is_not(make_
     assert submitter.result().result(TIMEOUT) == 3
 
 
-def test_several_submitters_all_get_through(make_stream, gate):
+def test_all_blocked_submitters_return(make_stream, gate):
     stream = make_stream("cpu", max_pending=1)
     gate.hold(stream)
     stream.submit(int)
@@ -47,7 +47,7 @@ def test_several_submitters_all_get_through(make_stream, gate):
     assert sorted(submitter.result().result(TIMEOUT) for submitter in submitters) == [0, 1, 2, 3]
 
 
-def test_copies_and_native_work_are_held_back_too(make_stream, gate):
+def test_the_limit_applies_to_copies_and_native_work(make_stream, gate):
     stream = make_stream("cpu", max_pending=1)
     gate.hold(stream)
     stream.submit(int)
@@ -89,6 +89,6 @@ def test_a_limit_below_one_is_a_value_error(limit):
 
 
 @pytest.mark.parametrize("limit", ["3", 1.5, []], ids=repr)
-def test_a_limit_that_is_no_integer_is_a_type_error(limit):
+def test_a_limit_that_is_not_an_integer_is_a_type_error(limit):
     with pytest.raises(TypeError):
         et.Stream("cpu", max_pending=limit)

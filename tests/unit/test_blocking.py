@@ -37,7 +37,7 @@ def test_a_blocking_call_releases_the_gil(blocking, gate):
     waiter.result()
 
 
-def test_ctrl_c_gets_out_of_a_blocking_call_on_the_main_thread(blocking, gate):
+def test_ctrl_c_interrupts_a_blocking_call_on_the_main_thread(blocking, gate):
     assert threading.current_thread() is threading.main_thread()
     about_to_block = threading.Event()
     main = threading.get_ident()
@@ -75,7 +75,6 @@ def test_a_signal_handler_runs_while_the_main_thread_blocks(blocking, gate):
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
 def test_every_wait_takes_a_timeout(make_stream, gate, timeout):
-    # known failure 25: no timeout on any wait
     stream = make_stream()
     future = gate.hold(stream)
     event = stream.record_event()
@@ -93,7 +92,7 @@ def test_none_means_no_timeout(stream, gate):
     assert [waiter.result() for waiter in waiters] == [None, None]
 
 
-def test_work_goes_on_after_a_timeout(stream, gate):
+def test_work_continues_after_a_timeout(stream, gate):
     gate.hold(stream)
     ran: list[int] = []
     stream.submit(ran.append, 1)
@@ -106,7 +105,7 @@ def test_work_goes_on_after_a_timeout(stream, gate):
 
 
 @pytest.mark.parametrize("timeout", ["1", [], object()], ids=["str", "list", "object"])
-def test_a_timeout_that_is_no_number_is_a_type_error(stream, timeout):
+def test_a_timeout_that_is_not_a_number_is_a_type_error(stream, timeout):
     event = stream.record_event()
     for call in (stream.synchronize, event.synchronize, stream.close):
         with pytest.raises(TypeError):

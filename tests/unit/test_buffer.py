@@ -18,7 +18,7 @@ def buffer():
     return et.empty(64, device="cpu")
 
 
-def test_a_buffer_without_a_device_is_on_the_current_one():
+def test_a_buffer_without_a_device_is_on_the_current_device():
     assert et.empty(8).device == et.current_stream().device
 
 
@@ -40,7 +40,7 @@ def test_dlpack_shares_the_memory(buffer):
     assert array.view(np.uint8).reshape(-1)[3] == 9
 
 
-def test_dlpack_says_that_the_memory_is_of_the_host(buffer):
+def test_dlpack_reports_host_memory(buffer):
     assert buffer.__dlpack_device__() == (1, 0)  # kDLCPU
 
 
@@ -50,7 +50,7 @@ def test_two_buffers_do_not_overlap():
     assert all(second - first >= 1000 for first, second in itertools.pairwise(starts))
 
 
-def test_free_gives_the_memory_back_once(buffer):
+def test_free_releases_the_memory_once(buffer):
     pointer = buffer.ptr
     with hook_calls("memory_deallocation") as freed:
         buffer.free()
@@ -79,7 +79,7 @@ def test_use_after_free_is_a_usage_error(buffer, stream, use):
 
 
 @pytest.mark.parametrize("make", [memoryview, lambda b: np.frombuffer(b, dtype=np.uint8), np.from_dlpack])
-def test_free_is_refused_while_a_view_is_alive_and_the_view_stays_good(buffer, make):
+def test_free_is_refused_while_a_view_exists_and_the_view_stays_valid(buffer, make):
     view = make(buffer)
     with pytest.raises(BufferError):
         buffer.free()
@@ -115,19 +115,19 @@ def test_a_negative_size_is_a_value_error(size):
 
 
 @pytest.mark.parametrize("size", ["8", 1.5, None], ids=repr)
-def test_a_size_that_is_no_integer_is_a_type_error(size):
+def test_a_size_that_is_not_an_integer_is_a_type_error(size):
     with pytest.raises(TypeError):
         et.empty(size, device="cpu")
 
 
-def test_more_memory_than_there_is_fails_and_leaves_the_device_usable():
+def test_a_failed_allocation_leaves_the_device_usable():
     with pytest.raises((MemoryError, et.DeviceError)):
         et.empty(2**60, device="cpu")
     assert et.empty(8, device="cpu").nbytes == 8
 
 
 @pytest.mark.parametrize("how", ["free", "drop"])
-def test_record_stream_keeps_the_memory_until_the_stream_is_past_it(stream, gate, how):
+def test_record_stream_keeps_the_memory_until_the_stream_has_completed_its_work(stream, gate, how):
     buffer = et.empty(4096, device="cpu")
     memoryview(buffer)[:] = b"s" * 4096
     pointer = buffer.ptr
@@ -146,7 +146,7 @@ def test_record_stream_keeps_the_memory_until_the_stream_is_past_it(stream, gate
     assert future.result(TIMEOUT) == b"s" * 4096
 
 
-def test_record_stream_lets_go_in_the_end(stream, gate):
+def test_record_stream_releases_the_memory_when_the_stream_completes(stream, gate):
     buffer = et.empty(32, device="cpu")
     pointer = buffer.ptr
     gate.hold(stream)
@@ -160,12 +160,12 @@ def test_record_stream_lets_go_in_the_end(stream, gate):
 
 
 @pytest.mark.parametrize("thing", [None, 5, "cpu"], ids=repr)
-def test_record_stream_wants_a_stream(buffer, thing):
+def test_record_stream_requires_a_stream(buffer, thing):
     with pytest.raises(TypeError):
         buffer.record_stream(thing)
 
 
-def test_no_memory_is_a_memory_error_whatever_other_extensions_are_loaded():
+def test_out_of_memory_is_a_memory_error_whatever_other_extensions_are_loaded():
     # DuckDB is written with the same binding library and translates std::bad_alloc into an error of its own.
     code = "import duckdb, eventide\ntry: eventide.empty(2**60)\nexcept MemoryError: print('a MemoryError')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
@@ -174,7 +174,7 @@ def test_no_memory_is_a_memory_error_whatever_other_extensions_are_loaded():
 
 @pytest.mark.parametrize("device", ["cpu", "sim"])
 @pytest.mark.parametrize("nbytes", [1 << 60, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**100])
-def test_more_bytes_than_there_are_is_a_memory_error_that_says_how_many(nbytes, device):
+def test_a_too_large_allocation_is_a_memory_error_that_names_its_size(nbytes, device):
     with pytest.raises(MemoryError, match=f"^cannot allocate {nbytes} bytes on {device}:0$"):
         et.empty(nbytes, device=device)
     assert et.empty(1, device=device).nbytes == 1

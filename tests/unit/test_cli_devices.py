@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 import eventide as et
-from eventide.cli import _devices, main
+from eventide.cli import main
+from eventide.cli.commands import _devices
 
 
 def test_devices_lists_the_cpu_with_every_capability(capsys):
@@ -20,12 +21,12 @@ def test_devices_lists_the_cpu_with_every_capability(capsys):
 
 
 def test_every_capability_has_a_meaning():
-    assert set(_devices._MEANINGS) == {field.name for field in dataclasses.fields(et.Capabilities)}
+    assert set(_devices.MEANINGS) == {field.name for field in dataclasses.fields(et.Capabilities)}
 
 
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_the_table_of_devices_fits_the_terminal(count):
-    capabilities = dict.fromkeys(_devices._MEANINGS, True)
+    capabilities = dict.fromkeys(_devices.MEANINGS, True)
     infos = [_devices.DeviceInfo(f"kind{i}:0", "virtual time", capabilities) for i in range(count)]
     file = StringIO()
     _devices.show_devices(infos, Console(file=file, width=80, color_system=None))

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 import eventide as et
-from eventide.cli import _trace_files, main
+from eventide.cli import main
+from eventide.cli.commands import _convert, _sql
 from tests.reference.traces import assert_same, small_trace
 
 
@@ -21,13 +22,13 @@ def path(tmp_path):
 def test_convert_writes_the_same_trace_in_another_format(suffix, path, tmp_path, capsys):
     target = tmp_path / f"u{suffix}"
     assert main(["trace", "convert", str(path), str(target), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"]["spans"] == 5
-    assert told["target_bytes"] == _trace_files.size(target) > 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["rows"]["spans"] == 5
+    assert printed["target_bytes"] == _convert._size(target) > 0
     assert_same(et.open_trace(target), small_trace())
 
 
-def test_convert_says_what_is_in_the_file_how_large_it_is_and_what_was_warned_of(path, tmp_path, capsys):
+def test_convert_prints_contents_size_and_warnings(path, tmp_path, capsys):
     assert main(["trace", "convert", str(path), str(tmp_path / "u.pftrace")]) == 0
     out = capsys.readouterr().out
     assert "u.pftrace: 5 tracks, 5 spans, 2 instants, 3 counters, 4 edges, 3 operations, 2 stacks\n" in out
@@ -52,23 +53,23 @@ def test_misuse_is_code_2_and_one_line(arguments, words, path, capsys):
         raise AssertionError(err)
 
 
-def test_sql_prints_names_as_they_are(path, capsys):
+def test_sql_prints_names_unchanged(path, capsys):
     assert main(["trace", "sql", str(path), "select 'a:x:b [bold]::fire:' as \"n:x:m\""]) == 0
     assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["n:x:m", "a:x:b [bold]::fire:"]
 
 
-def test_a_full_disk_is_one_line_and_no_bug_of_ours(path, capsys, monkeypatch):
+def test_a_full_disk_is_reported_in_one_line_and_not_as_a_bug(path, capsys, monkeypatch):
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full, monkeypatch.context() as patched:
         patched.setattr("sys.stdout", full)
         assert main(["trace", "sql", str(path), "select 1", "--json"]) == 2
         with pytest.raises(OSError, match="No space left"):
             full.close()
     assert capsys.readouterr().err == (
-        "eventide: cannot write the output: No space left on device; make room, or write elsewhere\n"
+        "eventide: cannot write the output: No space left on device; free some space, or write elsewhere\n"
     )
 
 
-def test_trace_without_a_command_says_what_is_missing(capsys):
+def test_trace_without_a_command_names_what_is_missing(capsys):
     assert main(["trace"]) == 2
     assert capsys.readouterr().err == "eventide: name one of its commands (see 'eventide trace --help')\n"
 
@@ -90,17 +91,17 @@ def test_sql_prints_all_rows_as_json(path, capsys):
     assert json.loads(capsys.readouterr().out) == [{"id": 1, "name": "copy batch"}, {"id": 2, "name": "forward"}]
 
 
-def test_a_table_fits_the_terminal_and_says_what_it_left_out():
+def test_a_table_fits_the_terminal_and_counts_what_it_omits():
     file = StringIO()
     rows = [("n" * 200, 0.123456789, True, [1])] * 9
-    _trace_files.show_rows(["a", "b", "c", "d"], rows, 3, Console(file=file, width=60, color_system=None))
+    _sql.show_rows(["a", "b", "c", "d"], rows, 3, Console(file=file, width=60, color_system=None))
     lines = file.getvalue().splitlines()
     assert len(lines) == 5
     assert max(map(len, lines)) <= 60
     assert lines[-1] == "3 of 9 rows; --most 9 prints all"
 
 
-def test_columns_of_one_name_are_told_apart_as_duckdb_would(path, capsys):
+def test_columns_with_the_same_name_are_numbered_as_in_duckdb(path, capsys):
     query = "select 1 as a, 2 as a, 3 as A, 4 as a_1"
     names = list(small_trace().sql(f"select * from ({query})").columns)
     assert names == ["a", "a_1", "A_2", "a_1_1"]
@@ -110,7 +111,7 @@ def test_columns_of_one_name_are_told_apart_as_duckdb_would(path, capsys):
     assert json.loads(capsys.readouterr().out) == [dict(zip(names, (1, 2, 3, 4), strict=True))]
 
 
-def test_json_has_a_word_for_what_json_has_none_for(path, capsys):
+def test_values_that_json_cannot_express_are_strings(path, capsys):
     query = "select 'nan'::double as n, ['-inf'::double] as l, map{date '2026-01-02': 1.5::decimal(4, 2)} as m"
     assert main(["trace", "sql", str(path), query, "--json"]) == 0
     out = capsys.readouterr().out
@@ -119,11 +120,11 @@ def test_json_has_a_word_for_what_json_has_none_for(path, capsys):
 
 def shown(names, rows, width):
     file = StringIO()
-    _trace_files.show_rows(names, rows, 50, Console(file=file, width=width, color_system=None))
+    _sql.show_rows(names, rows, 50, Console(file=file, width=width, color_system=None))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
-def test_texts_give_way_in_a_narrow_terminal_and_numbers_do_not():
+def test_a_narrow_terminal_shortens_texts_and_not_numbers():
     names, rows = ["id", "what it is", "time"], [(1, "a long name of some work", 1_234_567), (2, "short", None)]
     assert shown(names, rows, 30) == [
         "id  what it is            time",
@@ -132,7 +133,7 @@ def test_texts_give_way_in_a_narrow_terminal_and_numbers_do_not():
     ]
 
 
-def test_where_a_table_has_no_room_each_row_is_a_block_that_leaves_nothing_out():
+def test_without_space_for_a_table_each_row_is_printed_as_a_complete_block():
     names, rows = ["id", "name", "start", "end"], [(1, "a name of 24 letters yes", 10**12, 2 * 10**12)] * 2
     block = [
         "  id     1",

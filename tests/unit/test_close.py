@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import re
 import threading
 
 import pytest
@@ -24,7 +25,7 @@ def test_close_drains(make_stream, gate):
     assert stream.closed
 
 
-def test_closing_closes_and_with_does_not():
+def test_contextlib_closing_closes_the_stream_and_with_does_not():
     stream = et.Stream("cpu")
     with stream:
         assert stream.submit(int).result(TIMEOUT) == 0
@@ -61,7 +62,7 @@ def test_an_error_of_an_open_block_propagates_and_notes_the_error_of_its_work():
     assert "raised Boom: boom" in note
 
 
-def test_closing_twice_and_from_two_threads_is_fine(make_stream, gate):
+def test_closing_twice_and_from_two_threads_is_allowed(make_stream, gate):
     stream = make_stream()
     gate.hold(stream)
     closers = [blocked_in(lambda: stream.close(timeout=TIMEOUT)) for _ in range(2)]
@@ -83,6 +84,20 @@ def test_a_close_that_timed_out_keeps_the_error_for_the_next_one(make_stream):
         eventually(lambda stream=stream: stream.pending == 0, "the work that fails was reached")
         with pytest.raises(ValueError, match="seven"):
             stream.close(timeout=TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"), [(0.001, "0.001"), (1e-7, "1e-07"), (0, "0"), (-3, "0"), (0.0123456, "0.0123456")]
+)
+def test_a_timeout_is_printed_as_it_was_given(make_stream, gate, given, printed):
+    stream = make_stream()
+    work = gate.hold(stream)
+    event = stream.record_event()
+    calls = (stream.synchronize, event.synchronize, work.result, lambda timeout: et.synchronize("cpu", timeout=timeout))
+    for call in calls:
+        with pytest.raises(TimeoutError, match=rf" after {re.escape(printed)} s; the work continues$"):
+            call(timeout=given)
+    gate.open()
 
 
 VERBS = {

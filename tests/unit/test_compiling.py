@@ -1,4 +1,4 @@
-"""Compile callbacks: what they receive, and what they cannot break."""
+"""Compile callbacks and records of compiles: what they receive, and what they cannot break."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_start_callback_that_raises_does_not_skip_the_compile(handler, receive
 
 
 @pytest.mark.parametrize("what", ["start", "end"])
-def test_a_callback_that_compiles_is_fine(handler, received, what) -> None:
+def test_a_callback_may_compile(handler, received, what) -> None:
     records: list[CompileRecord] = []
 
     def compile_something(args) -> None:
@@ -102,7 +102,7 @@ def test_a_callback_that_compiles_is_fine(handler, received, what) -> None:
     assert handler.statistics()["running"] == 0
 
 
-def test_a_callback_that_waits_for_a_compile_in_another_thread_is_fine(handler, received) -> None:
+def test_a_callback_may_wait_for_a_compile_in_another_thread(handler, received) -> None:
     def elsewhere() -> None:
         with handler.install_callbacks(OTHER, "elsewhere"):
             pass
@@ -159,7 +159,7 @@ def test_clear_while_something_compiles_is_allowed(handler, received) -> None:
     assert received == [("start", "x"), "again"]
 
 
-def test_ctrl_c_in_a_callback_gets_out_and_the_count_returns(handler, received) -> None:
+def test_ctrl_c_in_a_callback_propagates_and_the_count_is_restored(handler, received) -> None:
     def interrupted(args) -> None:
         raise KeyboardInterrupt
 
@@ -173,7 +173,7 @@ def test_ctrl_c_in_a_callback_gets_out_and_the_count_returns(handler, received) 
     assert received[2:] == [("start", "y"), ("end", "y")]
 
 
-def test_what_cannot_be_a_callback_is_refused(handler) -> None:
+def test_a_callback_that_is_not_callable_is_refused(handler) -> None:
     with pytest.raises(TypeError, match="a compile start callback must be callable, not int"):
         handler.register_start_callback(3)
     with pytest.raises(TypeError, match="called with one CallbackArgs or with nothing"):
@@ -234,3 +234,99 @@ def test_errors_are_logged_with_their_traceback(handler, caplog) -> None:
     with caplog.at_level(logging.ERROR, "eventide"), handler.install_callbacks(OTHER, "x"):
         pass
     assert caplog.records[0].exc_info[1].args == ("boom",)
+
+
+def test_the_error_of_the_block_propagates_and_is_in_the_record(handler, received) -> None:
+    records: list[CompileRecord] = []
+    with (
+        handler.on_each_compile(records.append),
+        pytest.raises(KeyError, match="missing"),
+        handler.install_callbacks(OTHER, "x"),
+    ):
+        raise KeyError("missing")
+    assert received == [("start", "x"), ("end", "x")]
+    assert (records[0].ok, records[0].error) == (False, "KeyError: 'missing'")
+
+
+def test_each_compile_is_reported_with_thread_depth_and_time(handler) -> None:
+    records: list[CompileRecord] = []
+    with (
+        handler.on_each_compile(records.append) as subscription,
+        handler.install_callbacks(OTHER, "outer", name="f", recompile=False),
+        handler.install_callbacks(CallbackTrigger.NUMBA, "inner", cache_hit=True),
+    ):
+        pass
+    assert subscription.closed
+    with handler.install_callbacks(OTHER, "before"):
+        pass
+    inner, outer = records
+    assert (inner.id, inner.depth, inner.trigger, inner.name, inner.cache_hit, inner.recompile) == (
+        "inner",
+        1,
+        CallbackTrigger.NUMBA,
+        None,
+        True,
+        None,
+    )
+    assert (outer.id, outer.depth, outer.name, outer.recompile) == ("outer", 0, "f", False)
+    assert inner.thread == outer.thread == threading.get_native_id()
+    assert outer.start_ns <= inner.start_ns <= inner.end_ns <= outer.end_ns
+
+
+def test_a_callback_of_each_compile_that_compiles_does_not_receive_its_own_compile(handler) -> None:
+    received: list = []
+
+    def receive(record: CompileRecord) -> None:
+        received.append(("first", record.id))
+        with handler.install_callbacks(OTHER, "of the listener"):
+            pass
+
+    def receive_too(record: CompileRecord) -> None:
+        received.append(("second", record.id))
+
+    with handler.on_each_compile(receive), handler.on_each_compile(receive_too), handler.install_callbacks(OTHER, "x"):
+        pass
+    assert received == [("first", "x"), ("second", "of the listener"), ("second", "x")]
+
+
+def test_a_callback_of_each_compile_that_raises_has_no_effect_on_others(handler, caplog) -> None:
+    records: list[CompileRecord] = []
+    subscriptions = handler.on_each_compile(boom), handler.on_each_compile(records.append)
+    with subscriptions[0], subscriptions[1], handler.install_callbacks(OTHER, "x"):
+        pass
+    assert len(records) == 1
+    assert handler.statistics()["errors"] == 1
+    assert "a compile callback raised" in caplog.text
+
+
+def test_a_compile_whose_end_only_is_reported_has_a_complete_record(handler, received) -> None:
+    records: list[CompileRecord] = []
+    with handler.on_each_compile(records.append):
+        handler.report(
+            CallbackTrigger.TRITON,
+            "key",
+            name="kernel",
+            end_ns=1_000,
+            duration_ns=400,
+            cache_hit=False,
+            stages_ns=(("ttir", 100),),
+        )
+    assert received == [("start", "key"), ("end", "key")]
+    (record,) = records
+    assert (record.name, record.start_ns, record.end_ns, record.cache_hit) == ("kernel", 600, 1_000, False)
+    assert record.stages_ns == (("ttir", 100),)
+    with pytest.raises(ValueError, match="a compile cannot take -1 ns"):
+        handler.report(OTHER, "x", duration_ns=-1)
+
+
+def test_details_that_come_after_the_end_are_in_the_record(handler, received) -> None:
+    records: list[CompileRecord] = []
+    with handler.on_each_compile(records.append):
+        compile_ = handler.begin(OTHER, "x")
+        compile_.stop()
+        assert received[-1] == ("end", "x")
+        assert records == []
+        compile_.publish(name="f", reason="shapes changed", recompile=True)
+        compile_.publish(name="again")
+        compile_.end()
+    assert [(record.name, record.reason, record.recompile) for record in records] == [("f", "shapes changed", True)]

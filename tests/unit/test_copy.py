@@ -34,7 +34,7 @@ def test_anything_with_the_buffer_protocol_is_a_source(stream, buffer, source):
     assert bytes(memoryview(buffer)) == b"sixteen bytes..."
 
 
-def test_a_copy_waits_for_its_turn_and_what_is_behind_sees_it(stream, buffer, gate):
+def test_a_copy_runs_in_stream_order_and_later_work_sees_its_result(stream, buffer, gate):
     source = bytearray(b"a" * 16)
     gate.hold(stream)
     stream.submit(source.__setitem__, slice(None), b"b" * 16)
@@ -74,21 +74,21 @@ def test_a_target_that_is_read_only_is_refused(stream, buffer):
 
 
 @pytest.mark.parametrize("thing", [None, 5, "text", object()], ids=["None", "int", "str", "object"])
-def test_what_has_no_memory_is_a_type_error(stream, buffer, thing):
+def test_an_object_without_memory_is_a_type_error(stream, buffer, thing):
     with pytest.raises(TypeError):
         stream.copy(buffer, thing)
     with pytest.raises(TypeError):
         stream.copy(thing, buffer)
 
 
-def test_a_refused_copy_leaves_the_stream_as_it_was(stream, buffer):
+def test_a_refused_copy_does_not_change_the_stream(stream, buffer):
     with pytest.raises(et.UsageValueError):
         stream.copy(buffer, b"abc")
     stream.synchronize(timeout=TIMEOUT)
     assert stream.submit(int, "3").result(TIMEOUT) == 3
 
 
-def test_both_ends_live_until_the_copy_is_over(stream, gate):
+def test_source_and_destination_live_until_the_copy_completes(stream, gate):
     target, source = np.zeros(16, dtype=np.uint8), np.full(16, 7, dtype=np.uint8)
     view = target[:]
     references = weakref.ref(target), weakref.ref(source)
@@ -126,12 +126,12 @@ def test_a_copy_can_be_cancelled(stream, gate):
     assert target == bytearray(3)
 
 
-def test_a_copy_of_nothing_is_fine(stream):
+def test_a_copy_of_zero_bytes_is_allowed(stream):
     assert stream.copy(bytearray(), b"").exception(TIMEOUT) is None
 
 
 @pytest.mark.parametrize("over", ["result", "synchronize", "event"])
-def test_both_ends_are_free_when_the_host_observed_that_the_copy_is_over(stream, over):
+def test_source_and_destination_are_released_when_the_host_observes_completion(stream, over):
     for _ in range(500):  # the host looks at many moments: before, while and after the worker lets go of them
         buffer, back = et.empty(64, device="cpu"), bytearray(64)
         stream.copy(buffer, bytes(64))

@@ -14,7 +14,6 @@ def test_the_default_stream_is_current_at_first():
 
 
 def test_with_is_reentrant(stream, other):
-    # known failure 23: `with s, s` failed
     before = et.current_stream()
     with stream, stream:
         with other, stream:
@@ -26,7 +25,7 @@ def test_with_is_reentrant(stream, other):
     assert et.current_stream() == before
 
 
-def test_an_error_inside_passes_through_and_the_old_stream_is_back(stream):
+def test_an_error_in_the_block_propagates_and_the_previous_stream_is_restored(stream):
     before = et.current_stream()
     with pytest.raises(Boom), stream:
         raise Boom
@@ -34,7 +33,6 @@ def test_an_error_inside_passes_through_and_the_old_stream_is_back(stream):
 
 
 def test_two_threads_in_one_stream_do_not_restore_each_other(stream, make_stream):
-    # known failure 23: the saved stream lived on the Stream object
     turns = [threading.Event() for _ in range(3)]
     before = [make_stream(), make_stream()]
 
@@ -78,7 +76,7 @@ def test_set_stream_takes_effect_at_once_inside_of_with_too(stream, other):
     assert Background(use).result() == other
 
 
-def test_with_inside_of_set_stream_puts_back_the_stream_that_was_set(stream, other):
+def test_with_restores_the_stream_that_set_stream_made_current(stream, other):
     def use():
         et.set_stream(stream)
         with other:
@@ -113,7 +111,7 @@ def test_a_stream_without_a_device_is_on_the_current_one(make_stream, stream):
 
 
 @pytest.mark.parametrize("thing", [None, 5, "cpu"], ids=repr)
-def test_set_stream_wants_a_stream(thing):
+def test_set_stream_requires_a_stream(thing):
     before = et.current_stream()
     with pytest.raises(TypeError):
         et.set_stream(thing)

@@ -132,7 +132,7 @@ def test_a_function_that_handles_an_error_leaves_no_thread_and_needs_no_collecto
     eventually(lambda: native_threads() <= before, f"the threads of {CALLS} streams end")
 
 
-def test_an_exception_that_the_program_keeps_keeps_its_traceback(stream):
+def test_an_exception_that_the_program_keeps_has_its_traceback(stream):
     future = stream.submit(boom)
     kept = None
     try:
@@ -146,10 +146,10 @@ def test_an_exception_that_the_program_keeps_keeps_its_traceback(stream):
     del other
     eventually(lambda: gone() is None, "the notifier has looked")
     assert kept.__traceback__ is lines
-    assert lines.tb_frame.f_code.co_name == "test_an_exception_that_the_program_keeps_keeps_its_traceback"
+    assert lines.tb_frame.f_code.co_name == "test_an_exception_that_the_program_keeps_has_its_traceback"
 
 
-def test_an_error_that_was_let_go_is_raised_again_with_the_lines_of_the_work(stream):
+def test_an_error_that_is_raised_again_has_the_source_lines_of_the_work(stream):
     def show():
         with pytest.raises(Boom) as caught:
             future.result(TIMEOUT)
@@ -181,7 +181,7 @@ def test_an_error_that_was_let_go_is_raised_again_with_the_lines_of_the_work(str
     assert again.value is error
 
 
-def test_skipped_work_shows_one_exception_as_long_as_the_program_has_it(stream):
+def test_skipped_work_returns_the_same_exception_while_the_program_keeps_it(stream):
     stream.submit(boom)
     skipped = stream.submit(int)
     first = skipped.exception(TIMEOUT)
@@ -216,3 +216,45 @@ def test_a_cycle_through_an_exception_that_a_frame_keeps_is_collected():
 
     gone = call(et.Stream("cpu"))
     eventually(lambda: gc.collect() is not None and gone() is None, "the collector finds the stream")
+
+
+def handle_an_error_on_sim():
+    """The frame of this function is in the traceback, and has the stream and the Future."""
+    stream, error, caught = et.Stream("sim"), Boom(), []
+
+    def fail():
+        raise error
+
+    failed = stream.submit(fail)
+    try:
+        stream.synchronize(TIMEOUT)
+    except Boom as raised:
+        caught.append(raised)
+    assert failed.done()
+    return weakref.ref(stream)
+
+
+def test_a_handled_error_of_a_polled_device_keeps_neither_its_stream_nor_its_future():
+    for reference in [handle_an_error_on_sim() for _ in range(10)]:
+        assert_is_freed(reference, "the stream of a handled error")
+
+
+def fail_inside_a_call():
+    """sim runs the work inside synchronize: the error's frame has this one (f_back), and so the event that failed."""
+    stream, event, error = et.Stream("sim"), et.Event("sim"), Boom()
+
+    def fail():
+        raise error
+
+    stream.submit(fail)
+    event.record(stream)
+    with contextlib.suppress(Boom):
+        stream.synchronize(TIMEOUT)
+    return error, weakref.ref(event)
+
+
+def test_an_error_without_its_traceback_no_longer_keeps_the_event_that_failed():
+    error, reference = fail_inside_a_call()
+    assert reference() is not None
+    error.__traceback__ = None
+    assert_is_freed(reference, "the event of an error without a traceback")

@@ -48,7 +48,6 @@ def test_work_queued_behind_a_failure_is_not_run_and_says_why(stream, gate):
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, StopIteration, GeneratorExit, MemoryError])
 def test_no_exception_kills_the_worker_or_the_process(stream, gate, kind):
-    # known failure 22: an exception in a task killed the process
     error = kind("from work")
     assert gate.hold(stream, error) is not None
     gate.open()
@@ -72,7 +71,7 @@ def test_a_healed_stream_can_be_poisoned_again(stream):
         assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)).args == (text,)
 
 
-def test_every_thread_that_waits_gets_the_error_and_the_next_one_does_not(stream, gate):
+def test_every_waiting_thread_gets_the_error_and_later_calls_do_not(stream, gate):
     error = Boom("for all")
     gate.hold(stream, error)
     waiters = [blocked_in(lambda: stream.synchronize(timeout=TIMEOUT)) for _ in range(4)]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -104,7 +107,30 @@ def test_a_recording_has_the_foreign_streams_as_tracks_and_the_wait_as_an_edge(t
     assert (spans[edge["from_span"]]["name"], spans[edge["to_span"]]["name"]) == ("write", "read")
 
 
-def test_a_sync_that_gives_up_orders_nothing():
+def test_the_category_of_work_is_recorded_with_it_also_by_a_killed_process(tmp_path):
+    program = """if True:
+        import os, signal
+        import eventide as et
+        from eventide.hooks import feed
+        recorder = et.Recorder("t.eventide").start()
+        stream = feed.ForeignStream("opencl:0", "queue")
+        done = stream.submit("a kernel named copy buffer")
+        stream.submit("move", category="copy")
+        stream.submit("reduce", category="communication")
+        stream.complete(done, 100, 300)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    spans = et.open_trace(tmp_path / "t.eventide").spans.to_pylist()
+    assert [(span["name"], span["category"]) for span in spans] == [
+        ("a kernel named copy buffer", "work"),
+        ("move", "copy"),
+        ("reduce", "communication"),
+    ]
+
+
+def test_a_synchronization_that_times_out_orders_nothing():
     with et.sanitize() as findings:
         stream = feed.ForeignStream("other:0", "one")
         memory = feed.new_memory(8)
@@ -120,6 +146,6 @@ def test_a_sync_that_gives_up_orders_nothing():
 
 
 @pytest.mark.parametrize(("hook", "outcome"), [(99, 0), (-1, 0), (0, 9)])
-def test_what_is_no_hook_or_outcome_is_refused(hook, outcome):
+def test_an_unknown_hook_or_outcome_is_refused(hook, outcome):
     with pytest.raises(EventideError, match=r"there is no (hook|outcome) number"):
         _native.feed(hook, outcome=outcome)

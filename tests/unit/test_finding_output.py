@@ -35,7 +35,7 @@ def text_of(*found, coverage=None):
     return plain_text(Findings(found, coverage or Coverage(4, 4), stream_names=NAMES))
 
 
-def test_a_race_is_told_with_everything_there_is_to_know():
+def test_the_text_of_a_race_has_every_detail():
     assert text_of(RACE).splitlines() == [
         (
             "1. race (22 times): 'load' on stream 3 'load' writes 64 bytes that 'train' on stream 4 reads; "
@@ -82,7 +82,7 @@ def test_a_race_is_told_with_everything_there_is_to_know():
         ),
         (
             Finding("use-after-free", True, Access("free"), LOAD, fix=Fix("free-later")),
-            "free the memory after 'load' is over (submitted at load.py:63)",
+            "free the memory after 'load' is complete (submitted at load.py:63)",
         ),
         (
             Finding("redundant-wait", True, None, Access("wait", stream=3, stack=LOAD.stack), fix=Fix("remove")),
@@ -98,24 +98,24 @@ def test_a_race_is_told_with_everything_there_is_to_know():
         ),
     ],
 )
-def test_every_fix_has_words(finding, expected):
+def test_every_fix_has_a_text(finding, expected):
     assert f"   fix     {expected}" in text_of(finding).splitlines()
 
 
-def test_what_is_only_possible_says_so_and_a_deadlock_shows_its_circle():
+def test_a_possible_finding_is_marked_and_a_deadlock_shows_its_cycle():
     assert "possible race: " in text_of(Finding("race", False, TRAIN, LOAD))
     text = text_of(Finding("deadlock", True, None, Access("wait", stream=3), text="stream 3 waits for stream 4"))
     assert "deadlock: stream 3 waits for stream 4" in text
-    assert "at a place that is not known: stacks were off" in text
+    assert "at an unknown place: stacks were off" in text
 
 
 def test_the_verdict_is_never_clean_without_an_access():
     assert text_of(coverage=Coverage(3, 0)).startswith("not checkable: 0 of 3 work items had known accesses; declare")
     assert text_of(coverage=Coverage(1310, 1204)) == "clean: 1,204 of 1,310 work items had known accesses"
-    assert text_of(coverage=Coverage(2, 2, 5)).endswith("had known accesses; 5 freed ranges were forgotten")
+    assert text_of(coverage=Coverage(2, 2, 5)).endswith("had known accesses; 5 freed ranges were discarded")
 
 
-def test_json_goes_there_and_back():
+def test_findings_survive_a_round_trip_through_json():
     findings = judge([RACE, Finding("leak", True, None, Access("allocation", nbytes=3))], Coverage(4, 3), (), NAMES)
     document = json.loads(json.dumps(findings_to_json(findings)))
     assert document["verdict"] == "findings"

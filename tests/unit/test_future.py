@@ -18,7 +18,7 @@ def test_submit_returns_a_future_of_the_standard_library(stream):
     assert future.result(TIMEOUT) == 32
 
 
-def test_submit_hands_over_every_argument_as_an_executor_does(stream):
+def test_submit_passes_every_argument_as_an_executor_does(stream):
     def work(*args, **kwargs):
         return args, kwargs
 
@@ -92,7 +92,7 @@ def test_cancel_of_pending_work_skips_it_and_poisons_nothing(stream, gate):
             ask(TIMEOUT)
 
 
-def test_running_and_finished_work_cannot_be_cancelled(stream, gate):
+def test_running_and_completed_work_cannot_be_cancelled(stream, gate):
     future = gate.hold(stream, 1)
     assert future.cancel() is False
     gate.open()
@@ -134,7 +134,7 @@ def test_wait_takes_futures_of_streams_and_executors_together(stream, gate):
         assert concurrent.futures.wait([held, foreign], TIMEOUT) == ({held, foreign}, set())
 
 
-def test_as_completed_gives_futures_in_the_order_they_finish(make_stream, make_gate):
+def test_as_completed_yields_futures_in_the_order_of_completion(make_stream, make_gate):
     gates = [make_gate() for _ in range(3)]
     futures = [gate.hold(make_stream(), number) for number, gate in enumerate(gates)]
     order: list[int] = []
@@ -163,7 +163,7 @@ def test_a_callback_of_a_done_future_runs_at_once(stream):
     assert notified == [threading.get_ident()]
 
 
-def test_callbacks_run_in_the_order_they_were_added_and_one_that_raises_stops_none(stream, gate, caplog):
+def test_callbacks_run_in_order_and_one_that_raises_does_not_stop_the_others(stream, gate, caplog):
     notified: list[int] = []
     future = gate.hold(stream)
     future.add_done_callback(lambda _: notified.append(1))
@@ -193,7 +193,7 @@ def test_the_work_id_is_unique_and_the_one_that_hooks_carry(stream):
     assert 0 not in {future.work_id for future in futures}
 
 
-def test_a_finished_future_keeps_neither_function_nor_arguments(stream):
+def test_a_completed_future_keeps_neither_function_nor_arguments(stream):
     class Argument:
         pass
 

@@ -9,16 +9,7 @@ import pytest
 
 import eventide as et
 from tests.helpers import TIMEOUT, Background
-
-
-@et.work(name="fill", writes="array")
-def fill(array):
-    array[:] = 1
-
-
-@et.work(name="total", reads="array")
-def total(array):
-    return float(array.sum())
+from tests.unit.declared_work import fill, total
 
 
 def hand_over_with_queue(first, second):
@@ -111,7 +102,7 @@ def meet(hand_over, stream, other, predict):
 
 
 @pytest.mark.parametrize("hand_over", HAND_OVERS)
-def test_what_one_thread_hands_over_is_ordered(stream, other, hand_over):
+def test_a_hand_over_between_threads_orders_their_accesses(stream, other, hand_over):
     assert list(meet(hand_over, stream, other, False)) == []
 
 
@@ -122,7 +113,7 @@ def test_prediction_ignores_the_hand_over_and_says_possible(stream, other, hand_
     assert "possible race" in et.sanitizer.plain_text(et.sanitizer.Findings((finding,)))
 
 
-def test_threads_that_hand_nothing_over_race(stream, other):
+def test_threads_without_a_hand_over_race(stream, other):
     array = np.zeros(4)
     with et.sanitize() as findings:
         workers = [Background(lambda s=s: (s.submit(fill, array), s.synchronize(TIMEOUT))) for s in (stream, other)]
@@ -149,7 +140,7 @@ def test_nothing_stays_patched_afterwards():
     thread.join(TIMEOUT)
 
 
-def test_what_was_put_before_anybody_listened_is_got_as_it_was():
+def test_items_put_before_the_sanitizer_started_are_returned_unchanged():
     waiting: queue.Queue[str] = queue.PriorityQueue()
     waiting.put("b")
     with et.sanitize():
@@ -164,7 +155,7 @@ def test_what_was_put_before_anybody_listened_is_got_as_it_was():
         assert full.get() == 1
 
 
-def test_work_that_submits_work_is_after_what_its_stream_did_before(stream, other):
+def test_work_submitted_by_work_is_ordered_after_earlier_work_of_that_stream(stream, other):
     array = np.zeros(4)
     with et.sanitize() as findings:
         stream.submit(fill, array)

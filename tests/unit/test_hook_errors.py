@@ -52,7 +52,6 @@ def test_no_verb_is_broken_by_a_callback_that_raises(stream, caplog, hook, act):
 
 
 def test_a_callback_that_does_device_work_does_not_fire_itself(stream):
-    # known failure 3: it fired itself again until the recursion limit
     calls: list[int] = []
 
     def work(event: int, queue: int) -> None:
@@ -64,7 +63,7 @@ def test_a_callback_that_does_device_work_does_not_fire_itself(stream):
     assert calls == [event.event_id]
 
 
-def test_firing_by_hand_inside_a_callback_fires_nothing():
+def test_fire_callbacks_inside_a_callback_has_no_effect():
     calls: list[tuple[int, int]] = []
     registry = et.hooks.EventRecordCallbacks
 

@@ -102,7 +102,7 @@ def test_statistics_count_callbacks_firings_and_errors(hook, registry):
     assert registry.statistics()["errors"] == before["errors"] + 1
 
 
-def test_a_real_action_counts_like_a_firing_by_hand(stream):
+def test_a_real_action_is_counted_like_fire_callbacks(stream):
     before = et.hooks.EventRecordCallbacks.statistics()
     with et.hooks.on("event_record", lambda *_: None):
         stream.record_event()
@@ -110,7 +110,7 @@ def test_a_real_action_counts_like_a_firing_by_hand(stream):
     assert et.hooks.EventRecordCallbacks.statistics()["fired"] == before["fired"] + 2
 
 
-def test_a_callback_written_for_the_seed_works_unchanged(stream):
+def test_a_callback_written_for_torch_works_unchanged(stream):
     seen: list[int] = []
 
     class Plain:
@@ -122,7 +122,7 @@ def test_a_callback_written_for_the_seed_works_unchanged(stream):
     assert seen == [event.event_id, stream.stream_id]
 
 
-def test_firing_by_hand_isolates_errors_as_well(registry, hook, caplog):
+def test_fire_callbacks_isolates_errors_as_well(registry, hook, caplog):
     calls: list[int] = []
     with registry.add_callback(lambda *_: boom("by hand")), registry.add_callback(lambda *_: calls.append(1)):
         registry.fire_callbacks(*ARGUMENTS[hook])

@@ -8,7 +8,7 @@ import pytest
 import eventide as et
 from tests.helpers import TIMEOUT, eventually, hook_calls
 
-# The seed's ten, then ours.
+# The ten hooks of torch, then those of Eventide.
 HOOKS = (
     "event_creation",
     "event_deletion",
@@ -103,7 +103,6 @@ def test_submission_fires_after_the_act(stream, gate):
 
 
 def test_submission_passes_stream_work_name_and_ranges(stream):
-    # known failure 8: no trace point for work submission
     buffer = et.empty(64, device="cpu")
 
     @et.work(name="fill", writes="target")
@@ -117,7 +116,6 @@ def test_submission_passes_stream_work_name_and_ranges(stream):
 
 
 def test_a_copy_is_reported_with_what_it_reads_and_writes(stream):
-    # known failure 8: no trace point for copies
     source, target = et.empty(32, device="cpu"), et.empty(32, device="cpu")
     with hook_calls("work_submission") as calls:
         future = stream.copy(target, source)
@@ -150,7 +148,7 @@ def test_stream_creation_and_deletion_pass_the_stream():
     assert deleted == [(number,)]
 
 
-def test_allocation_fires_after_the_memory_is_there():
+def test_allocation_fires_after_the_memory_is_available():
     seen: list[bytes] = []
 
     def use(pointer: int) -> None:
@@ -165,8 +163,7 @@ def test_allocation_fires_after_the_memory_is_there():
 
 
 @pytest.mark.parametrize("how", ["free", "drop"])
-def test_deallocation_fires_once_while_the_memory_is_still_ours(how):
-    # known failure 5: it fired after the block was already free for others to take
+def test_deallocation_fires_once_before_the_memory_is_released(how):
     buffer = et.empty(8, device="cpu")
     memoryview(buffer)[:] = b"still it"
     pointer = buffer.ptr
@@ -212,7 +209,6 @@ def test_event_synchronization_fires_before_blocking(stream, gate):
 
 
 def test_device_synchronization_fires_once_before_blocking_and_passes_nothing(stream, gate):
-    # known failure 5: device synchronization fired twice
     gate.hold(stream)
     calls: list[tuple[object, ...]] = []
 

@@ -27,7 +27,7 @@ def collector():
         yield collector
 
 
-def test_a_result_reports_that_its_work_is_over(stream):
+def test_result_reports_that_its_work_is_complete(stream):
     future = stream.submit(int)
     with hook_calls("host_wait") as waits:
         future.result(TIMEOUT)
@@ -36,7 +36,7 @@ def test_a_result_reports_that_its_work_is_over(stream):
     assert waits == [(0, stream.stream_id, 0, future.work_id)] * 3
 
 
-def test_a_future_that_is_not_over_reports_nothing(stream, gate):
+def test_a_pending_future_reports_nothing(stream, gate):
     gate.hold(stream)
     future = stream.submit(int)
     with hook_calls("host_wait") as waits:
@@ -49,7 +49,7 @@ def test_a_future_that_is_not_over_reports_nothing(stream, gate):
     assert waits == []
 
 
-def test_queries_that_say_yes_are_reported(stream, gate):
+def test_queries_that_return_true_are_reported(stream, gate):
     event = et.Event("cpu")
     with hook_calls("host_wait") as waits:
         assert event.query()  # never recorded: there is nothing to observe
@@ -64,7 +64,7 @@ def test_queries_that_say_yes_are_reported(stream, gate):
     assert waits == [(0, stream.stream_id, event.event_id, 0), (0, stream.stream_id, 0, 0)]
 
 
-def test_callbacks_know_what_they_were_called_for(stream, gate):
+def test_a_callback_reports_a_host_wait_for_its_subject(stream, gate):
     gate.hold(stream)
     future = stream.submit(int)
     event = stream.record_event()
@@ -77,7 +77,7 @@ def test_callbacks_know_what_they_were_called_for(stream, gate):
         assert set(waits) == {(0, stream.stream_id, 0, future.work_id), (0, stream.stream_id, event.event_id, 0)}
 
 
-def test_both_ends_of_a_synchronization_have_one_number(collector, stream):
+def test_start_and_end_of_a_synchronization_have_the_same_number(collector, stream):
     event = stream.record_event()
     event.synchronize(TIMEOUT)
     stream.synchronize(TIMEOUT)
@@ -90,7 +90,7 @@ def test_both_ends_of_a_synchronization_have_one_number(collector, stream):
 
 
 @pytest.mark.parametrize("verb", ["event", "stream", "device"])
-def test_a_synchronization_that_gave_up_says_so(collector, stream, gate, verb):
+def test_a_synchronization_that_timed_out_is_reported_as_such(collector, stream, gate, verb):
     gate.hold(stream)
     event = stream.record_event()
     what = {"event": event.synchronize, "stream": stream.synchronize, "device": lambda t: et.synchronize("cpu", t)}
@@ -115,7 +115,7 @@ def test_awaiting_is_a_synchronization_with_two_ends(collector, stream, gate):
     assert sorted(ends.values()) == ["event_synchronization", "stream_synchronization"]
 
 
-def test_memory_that_is_dropped_differs_from_memory_that_is_freed(collector):
+def test_dropped_memory_is_distinguished_from_freed_memory(collector):
     kept, dropped = et.empty(8), et.empty(16)
     kept.free()
     del dropped

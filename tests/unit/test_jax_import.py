@@ -1,4 +1,4 @@
-"""A profile of JAX that is told to a running recording: of a GPU, which no test here has, and of host threads."""
+"""A profile of JAX that is added to a running recording: of a GPU, which no test machine has, and of host threads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_spans_tracks_launches_and_flows_are_in_the_recording(tmp_path):
         "gemm": ("stream", "JAX Stream #13(Compute)", "gpu:0", 13),
     }
     by_name = {row["name"]: row for row in spans}
-    assert by_name["PjRtCpuClient::Compile"]["category"] == "span"  # jax.monitoring tells compiles
+    assert by_name["PjRtCpuClient::Compile"]["category"] == "span"  # jax.monitoring reports compiles
     gemm = by_name["gemm"]
     assert (gemm["category"], gemm["duration"]) == ("kernel", 2000)
     assert gemm["start"] == clock.to_trace(began + 3000)

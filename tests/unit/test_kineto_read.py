@@ -28,17 +28,17 @@ def test_times_may_be_text_negative_or_written_with_an_exponent(file):
     assert rows(trace, "spans", "start", "duration") == [(12500, 1000), (-3000, 2000), (1500000, 1)]
 
 
-def test_the_base_time_is_added_and_the_clock_says_so(file):
+def test_the_base_time_is_added_and_the_clock_is_named(file):
     trace = read(file, {"baseTimeNanoseconds": 10**18, "traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "name": "a"}]})
     assert rows(trace, "spans", "start") == [10**18 + 1000]
     assert trace.metadata["clock"] == {"name": "unix", "unit": "ns", "base": 10**18}
 
 
-def test_a_slice_without_duration_had_not_ended(file):
+def test_a_slice_without_a_duration_is_open(file):
     assert rows(read(file, [{"ph": "X", "ts": 1, "name": "a"}]), "spans", "duration") == [None]
 
 
-def test_a_launch_is_tied_to_its_kernel_by_correlation(file):
+def test_a_launch_is_linked_to_its_kernel_by_correlation(file):
     launch = event(CALL, "cudaLaunchKernel", 10, 5, correlation=4)
     kernel = event(KERNEL, "gemm", 20, 7, device=0, stream=7, correlation=4)
     trace = read(file, {"traceEvents": [kernel, launch]})
@@ -49,7 +49,7 @@ def test_a_launch_is_tied_to_its_kernel_by_correlation(file):
     assert rows(trace, "tracks", "kind", "device", "stream")[0] == ("stream", "cuda:0", 7)
 
 
-def test_a_launch_without_correlation_is_tied_by_its_flow(file):
+def test_a_launch_without_correlation_is_linked_by_its_flow(file):
     flow = {"cat": "async_cpu_to_gpu", "name": "async_cpu_to_gpu", "id": 3}
     document = [
         event(CALL, "cudaLaunchKernel", 10, 5),
@@ -62,7 +62,7 @@ def test_a_launch_without_correlation_is_tied_by_its_flow(file):
     assert rows(trace, "spans", "submit") == [None, 10_000]
 
 
-def test_forward_and_backward_are_tied_by_flows(file):
+def test_forward_and_backward_are_linked_by_flows(file):
     op = {"ph": "X", "cat": "cpu_op", "pid": 1}
     flow = {"cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 1}
     document = [
@@ -92,7 +92,7 @@ def _waiting(record_id: int) -> list[dict]:
     ]  # fmt: skip
 
 
-def test_a_wait_ties_the_last_work_before_the_record_to_the_first_work_after_the_wait(file):
+def test_a_wait_links_the_last_work_before_the_record_to_the_first_work_after_the_wait(file):
     trace = read(file, _waiting(record_id=2))
     waits = [row for row in rows(trace, "edges") if row["kind"] == "wait"]
     assert [(w["from_span"], w["from_time"], w["to_span"], w["to_time"], w["event"]) for w in waits] == [
@@ -106,7 +106,7 @@ def test_a_wait_whose_record_is_not_in_the_trace_is_counted_and_not_guessed(file
     assert trace.metadata["account"]["untied"] == {"waits without the id of a record": 1}
 
 
-def test_a_synchronization_with_a_device_ties_the_last_work_of_each_stream_to_the_call(file):
+def test_a_device_synchronization_links_the_last_work_of_each_stream_to_the_call(file):
     everywhere = {"ph": "X", "cat": "cuda_sync", "pid": 0, "tid": -1}
     document = [
         *_waiting(record_id=2),
@@ -119,7 +119,7 @@ def test_a_synchronization_with_a_device_ties_the_last_work_of_each_stream_to_th
     assert rows(trace, "spans", "category")[9:] == ["sync", "sync"]
 
 
-def test_begins_find_their_ends_in_any_order_and_keep_the_arguments_of_both(file):
+def test_begin_and_end_events_are_paired_in_any_order_and_keep_both_arguments(file):
     base = {"pid": 1, "tid": 1}
     document = [
         {"ph": "E", "ts": 9, **base, "args": {"after": 2}},
@@ -195,12 +195,12 @@ def test_the_rank_the_devices_and_the_other_members_are_kept(file):
     assert trace.metadata["file"] == {"schemaVersion": 1}
 
 
-def test_a_category_that_nobody_knows_stays_in_the_arguments(file):
+def test_an_unknown_category_is_kept_in_the_arguments(file):
     trace = read(file, [{"ph": "X", "cat": "disk", "name": "read", "pid": 1, "tid": 1, "ts": 1, "dur": 1}])
     assert rows(trace, "spans", "category", "args") == [("other", '{"cat":"disk"}')]
 
 
-def test_what_is_not_read_is_counted_by_kind(file):
+def test_ignored_events_are_counted_by_kind(file):
     document = [{"ph": "N", "ts": 1}, {"ph": "D", "ts": 2}, {"ph": "?", "ts": 1}, {"name": "x"}, {"ph": "X"}, 7]
     trace = read(file, [*document, {"ph": "X", "ts": 1, "dur": -5}])
     account = trace.metadata["account"]
@@ -208,3 +208,13 @@ def test_what_is_not_read_is_counted_by_kind(file):
         "object": 2, "unknown phase": 1, "no phase": 1, "no time": 1, "not an object": 1, "negative duration": 1,
     }  # fmt: skip
     assert account["events"] == 7 and account["recorded"]["spans"] == 0
+
+
+def test_memory_events_with_only_their_bytes_are_summed_from_the_least_that_was_held_before(file):
+    def row(ts: int, size: int) -> dict[str, object]:
+        args = {"Device Type": 1, "Device Id": 0, "Bytes": size}
+        return {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": args}
+
+    trace = read(file, [row(3, 10), row(1, 4), row(2, -6)])
+    found = sorted(rows(trace, "counters", "time", "name", "value"))
+    assert found == [(1000, "allocated bytes", 6.0), (2000, "allocated bytes", 0.0), (3000, "allocated bytes", 10.0)]

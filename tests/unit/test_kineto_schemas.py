@@ -16,7 +16,7 @@ def _tracks(trace):
     return [found[track] for track in sorted(set(rows(trace, "spans", "track")))]
 
 
-def test_kineto_of_torch_1_8_with_capital_categories_and_streams_in_words(load):
+def test_kineto_of_torch_1_8_with_capitalized_categories_and_named_streams(load):
     gpu = {"pid": 0, "tid": "stream 7"}
     trace = load(
         {
@@ -53,7 +53,7 @@ def test_the_autograd_profiler_before_kineto(load):
     assert rows(trace, "edges", "kind") == ["launch"]
 
 
-def test_devices_and_streams_in_words(load):
+def test_devices_and_streams_given_as_texts(load):
     trace = load([{"ph": "X", "name": "k", "pid": "GPU 3", "tid": "stream 7", "ts": "1.5", "dur": "2"}])
     assert _tracks(trace) == [("stream", "gpu:3", 7)]
     assert rows(trace, "spans", "category", "start", "duration") == [("kernel", 1500, 2000)]
@@ -210,6 +210,12 @@ def test_modules_python_functions_and_compiles_have_categories_of_their_own(load
         ("FEE", "main (a.py:1)", "sample"),
         ("cuda_runtime", "cudaStreamSynchronize", "sync"),
         ("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"),
+        ("kernel", "void (anonymous namespace)::multimem_all_reduce_kernel<bf16, 8>(bf16*, int)", "communication"),
+        ("kernel", "void vllm::cross_device_reduce_1stage<half, 8>(vllm::RankData*)", "communication"),
+        ("kernel", "void flashinfer::trtllm_allreduce_fusion::oneshot_lamport<1>(Params)", "communication"),
+        ("kernel", "void reduce_kernel<512, 1>(AllReduceParams)", "kernel"),
+        ("kernel", "triton_poi_fused_all_reduce_0", "kernel"),
+        ("Operator", "ProfilerStep#5", "step"),
         ("gpu_user_annotation", "forward", "annotation"),
     ]
     trace = load([{**base, "tid": n, "cat": cat, "name": name} for n, (cat, name, _) in enumerate(names)])

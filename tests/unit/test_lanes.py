@@ -38,7 +38,7 @@ def test_a_span_that_overlaps_in_part_gets_a_lane_behind_all_tracks():
     assert found.track().tolist() == [0, 1, 0]
 
 
-def test_an_unfinished_span_holds_others_but_lies_in_none_that_ended():
+def test_an_open_span_contains_others_and_is_contained_in_none_that_ended():
     found = lanes_of([(0, 0, None), (0, 1, 5), (0, 2, None)])
     assert found.lane().tolist() == [0, 0, 1]
 
@@ -47,7 +47,7 @@ def test_outer_spans_come_before_inner_ones_that_start_with_them():
     assert lanes_of([(0, 0, 5), (0, 0, 9), (0, 0, None)]).order().tolist() == [2, 1, 0]
 
 
-def test_times_at_the_edge_of_the_clock_do_no_harm():
+def test_times_at_the_limits_of_the_clock_are_handled():
     low, high = -(2**63) + 1, 2**63 - 1
     assert lanes_of([(0, low, high), (0, high, high), (0, high, None), (0, 0, None)]).lane().tolist() == [0, 0, 0, 0]
 

@@ -63,7 +63,7 @@ def test_a_cycle_through_a_subclass_is_collected(stream):
     assert reference() is None
 
 
-def test_work_and_its_arguments_are_let_go_after_they_ran_failed_or_were_skipped(stream, gate):
+def test_work_and_its_arguments_are_released_after_they_ran_failed_or_were_skipped(stream, gate):
     class Thing:
         def __call__(self, error: Exception | None = None) -> None:
             if error is not None:
@@ -87,7 +87,7 @@ def test_work_and_its_arguments_are_let_go_after_they_ran_failed_or_were_skipped
         assert_is_freed(reference, "work that is over")
 
 
-def test_cancelled_work_is_let_go(stream, gate):
+def test_cancelled_work_is_released(stream, gate):
     class Thing:
         pass
 

@@ -43,7 +43,7 @@ def test_slices_that_begin_inside_another_and_end_after_it_do_not_nest(found):
     assert finding.example == "'cuts' on thread 1, 5,000 ns after the first span began"
 
 
-def test_work_that_nobody_launched_and_launches_of_nothing(found):
+def test_work_without_a_launch_and_launches_without_work_are_found(found):
     document = [
         *SOUND,
         event(CALL, "cudaLaunchKernel", 30, 5, correlation=5),
@@ -55,7 +55,7 @@ def test_work_that_nobody_launched_and_launches_of_nothing(found):
     assert findings["launches without device work"].checked == 2
 
 
-def test_work_that_starts_before_its_launch_says_that_the_clocks_disagree(found):
+def test_work_that_starts_before_its_launch_is_a_clock_mismatch(found):
     document = [SOUND[0], event(KERNEL, "early", 9, 7, correlation=4)]
     finding = found(document)["work that starts before its launch"]
     assert finding.count == 1 and "clocks of host and device disagree" in finding.meaning
@@ -88,21 +88,21 @@ def test_stacks_that_are_empty_are_counted(found):
     assert finding.count == 1 and "with_stack=True" in finding.meaning
 
 
-def test_flows_that_point_nowhere_are_counted_by_what_is_missing(found):
+def test_flows_without_a_target_are_counted_by_what_is_missing(found):
     flow = {"cat": "x", "name": "x", "pid": 1, "tid": 1, "ts": 1}
     finding = found([{**flow, "ph": "s", "id": 1}, {**flow, "ph": "f", "id": 2}])["flows that point nowhere"]
     assert finding.count == 2
     assert finding.example == "1 flow ends without a start, 1 flow starts without an end"
 
 
-def test_the_arrow_that_kineto_ends_on_every_call_points_at_it_and_not_nowhere(found):
+def test_a_flow_that_kineto_ends_on_every_call_has_a_target(found):
     assert (
         found([*SOUND, {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 9, "bp": "e", "pid": 9, "tid": 9, "ts": 10}])
         == {}
     )
 
 
-def test_what_the_reader_lost_or_repaired_is_a_finding(found):
+def test_events_that_the_reader_dropped_or_repaired_are_a_finding(found):
     text = json.dumps(SOUND)[:-20]
     assert found(text)["truncated"].count > 0
     assert (
@@ -112,12 +112,12 @@ def test_what_the_reader_lost_or_repaired_is_a_finding(found):
     assert found(b'[{"ph":"X","name":"\xff","ts":1,"dur":1}]')["texts repaired"].count == 1
 
 
-def test_what_a_recording_could_not_keep_is_a_finding():
+def test_records_that_a_recording_dropped_are_a_finding():
     account = {"closed": False, "dropped": {"spans": 3, "counters": 0}}
     trace = et.Trace({}, {"account": account, "warnings": ["the recording was not closed: one thing may be missing"]})
     closed, dropped = analysis.lint(trace).findings
     assert (closed.rule, closed.example) == ("recording not closed", trace.metadata["warnings"][0])
-    assert (dropped.rule, dropped.count, dropped.example) == ("things dropped", 3, "3 spans")
+    assert (dropped.rule, dropped.count, dropped.example) == ("records dropped", 3, "3 spans")
     assert analysis.lint(et.Trace({}, {"account": {"closed": True, "dropped": {"spans": 0}}})).findings == ()
 
 
@@ -132,7 +132,7 @@ def test_the_command_exits_with_1_on_findings_and_0_without(tmp_path, capsys):
     assert (finding["rule"], finding["count"]) == ("device work without a launch", 1)
 
 
-def test_the_command_says_in_one_line_what_is_wrong_with_a_file(tmp_path, capsys):
+def test_the_command_reports_a_bad_file_in_one_line(tmp_path, capsys):
     broken = write(tmp_path / "broken.json", "[@")
     assert main(["trace", "lint", str(broken)]) == 2
     captured = capsys.readouterr()

@@ -87,7 +87,7 @@ def switches_of(task):
     return int(lines["voluntary_ctxt_switches"]), lines["State"].split()[0]
 
 
-def test_a_worker_that_has_nothing_to_do_sleeps_and_is_not_woken(stream, other):
+def test_an_idle_worker_sleeps_and_is_not_woken(stream, other):
     for _ in range(100):  # work in quick succession, for which a worker waits awake
         stream.submit_native(LIBC.free)
     stream.synchronize(TIMEOUT)
@@ -166,7 +166,7 @@ def test_events_and_waits_order_native_work(stream, other, semaphore, gate):
     assert value_of(semaphore) == 1
 
 
-def test_what_is_to_be_kept_lives_until_the_work_ran(stream, gate, semaphore):
+def test_kept_objects_live_until_the_work_has_run(stream, gate, semaphore):
     class Owner:
         pass
 
@@ -217,7 +217,7 @@ def test_native_work_can_be_cancelled_and_is_skipped_behind_a_failure(stream, se
 @pytest.mark.parametrize(
     "function", [5, None, "sem_post", int, lambda argument: None], ids=lambda value: type(value).__name__
 )
-def test_what_is_no_c_function_is_a_type_error(stream, function):
+def test_an_object_that_is_not_a_c_function_is_a_type_error(stream, function):
     with pytest.raises(TypeError):
         stream.submit_native(function)
 
@@ -229,7 +229,7 @@ def test_a_capsule_of_another_name_is_refused_by_name(stream, semaphore):
 
 
 @pytest.mark.parametrize("argument", ["text", 1.5, [], object()], ids=["str", "float", "list", "object"])
-def test_what_is_no_address_is_a_type_error(stream, argument):
+def test_an_argument_that_is_not_an_address_is_a_type_error(stream, argument):
     with pytest.raises(TypeError):
         stream.submit_native(LIBC.sem_post, argument)
 

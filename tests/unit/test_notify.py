@@ -10,7 +10,7 @@ from tests.helpers import TIMEOUT, Background, Boom, boom, eventually
 
 
 @pytest.mark.parametrize("state", ["done", "never recorded"])
-def test_notify_calls_at_once_on_the_calling_thread_when_there_is_nothing_to_wait_for(stream, state):
+def test_notify_calls_at_once_on_the_calling_thread_when_nothing_is_pending(stream, state):
     event = et.Event("cpu")
     if state == "done":
         event.record(stream)
@@ -149,7 +149,7 @@ def test_a_pending_notification_keeps_its_event_alive(stream, gate):
 
 
 @pytest.mark.parametrize("thing", [None, 5, "fn"], ids=repr)
-def test_notify_wants_something_to_call(stream, thing):
+def test_notify_requires_a_callable(stream, thing):
     with pytest.raises(TypeError):
         stream.record_event().notify(thing)
     with pytest.raises(TypeError):

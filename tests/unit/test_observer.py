@@ -47,8 +47,7 @@ def test_every_hook_has_a_documented_method_that_does_nothing():
         assert method(None) is None
 
 
-def test_a_record_says_who_did_what_where_and_when(collector, stream):
-    # known failure 6: arguments carried no device
+def test_a_record_has_object_device_thread_and_time(collector, stream):
     event = et.Event("cpu")
     event.record(stream)
     event.record(stream)
@@ -115,7 +114,7 @@ def test_memory_carries_its_address_size_and_device(collector):
     assert (freed.handle, freed.bytes, freed.device) == (pointer, 48, "cpu:0")
 
 
-def test_streams_are_reported_coming_and_going(collector):
+def test_creation_and_deletion_of_streams_are_reported(collector):
     stream = et.Stream("cpu")
     number = stream.stream_id
     stream.close(timeout=TIMEOUT)
@@ -234,7 +233,7 @@ def test_work_done_by_a_worker_is_reported_on_another_thread_than_its_submission
     assert collector.one("work_submission").thread != collector.one("work_completion").thread
 
 
-def test_what_does_not_apply_is_left_out(collector, stream):
+def test_fields_that_do_not_apply_are_omitted(collector, stream):
     stream.record_event()
     record = collector.one("event_record")
     assert record.work in (None, 0)

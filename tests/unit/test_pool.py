@@ -1,4 +1,4 @@
-"""`EventPool`: LIFO reuse with the id kept, and a reused event is as good as new."""
+"""`EventPool`: LIFO reuse with the id kept, and a reused event has the state of a new one."""
 
 import gc
 
@@ -14,7 +14,7 @@ def identify(event, stream):
     return event.event_id
 
 
-def test_acquire_gives_an_event_that_shows_no_id_until_it_is_recorded(pool, stream):
+def test_an_acquired_event_has_no_visible_id_until_it_is_recorded(pool, stream):
     event = pool.acquire()
     assert isinstance(event, et.Event)
     assert (event.event_id, event.version, event.query()) == (0, 0, True)
@@ -43,7 +43,7 @@ def test_an_event_returns_itself_when_it_is_dropped_and_keeps_its_id(pool, strea
     assert identify(again, stream) == number
 
 
-def test_the_event_that_came_back_last_goes_out_first(pool, stream):
+def test_the_event_released_last_is_acquired_first(pool, stream):
     events = [pool.acquire() for _ in range(3)]
     numbers = [identify(event, stream) for event in events]
     for index in (1, 0, 2):
@@ -53,12 +53,12 @@ def test_the_event_that_came_back_last_goes_out_first(pool, stream):
     assert [identify(event, stream) for event in again] == [numbers[2], numbers[0], numbers[1]]
 
 
-def test_an_event_in_use_is_never_given_out_again(pool, stream):
+def test_an_event_in_use_is_never_acquired_again(pool, stream):
     events = [pool.acquire() for _ in range(10)]
     assert len({identify(event, stream) for event in events}) == 10
 
 
-def test_empty_cache_forgets_what_is_cached_and_leaves_what_is_in_use(pool, stream):
+def test_empty_cache_deletes_cached_events_and_keeps_events_in_use(pool, stream):
     kept, dropped = pool.acquire(), pool.acquire()
     number, old = identify(kept, stream), identify(dropped, stream)
     del dropped
@@ -70,7 +70,7 @@ def test_empty_cache_forgets_what_is_cached_and_leaves_what_is_in_use(pool, stre
     assert kept.event_id == number
 
 
-def test_a_reused_event_is_as_good_as_new(pool, stream):
+def test_a_reused_event_has_the_state_of_a_new_one(pool, stream):
     event = pool.acquire(enable_timing=True)
     event.record(stream)
     event.record(stream)
@@ -83,8 +83,7 @@ def test_a_reused_event_is_as_good_as_new(pool, stream):
         again.elapsed_time(again)
 
 
-def test_a_reused_event_does_not_know_that_it_was_released_while_pending(pool, stream, other, gate):
-    # known failure 16: unrecorded it answered done or waited for the signal of its previous owner
+def test_a_reused_event_that_was_released_while_pending_has_the_state_of_a_new_one(pool, stream, other, gate):
     event = pool.acquire()
     gate.hold(stream)
     number = identify(event, stream)
@@ -103,7 +102,6 @@ def test_a_reused_event_does_not_know_that_it_was_released_while_pending(pool, s
 
 
 def test_a_reused_event_recorded_on_the_same_stream_waits_for_its_own_record(pool, stream, make_gate):
-    # known failure 16: a pooled event was not reset on the same stream
     first, second = make_gate(), make_gate()
     event = pool.acquire()
     first.hold(stream)

@@ -99,7 +99,6 @@ def test_what_is_neither_id_nor_event_is_a_type_error(pool, stream, verb, thing)
 
 
 def test_an_unknown_id_leaves_the_pool_usable_from_every_thread(pool, make_stream):
-    # known failure 17: the error was thrown with the pool's mutex held, and every other thread deadlocked
     start = threading.Barrier(4)
 
     def use(stream):
@@ -155,7 +154,7 @@ def test_releasing_an_event_of_another_pool_is_an_event_error(pool):
     assert pool.stats().cached == 0
 
 
-def test_releasing_twice_is_an_event_error_and_the_event_goes_out_once(pool):
+def test_releasing_twice_is_an_event_error_and_the_event_is_acquired_once(pool):
     event = pool.acquire()
     pool.release(event)
     with pytest.raises(et.EventError):
@@ -164,7 +163,7 @@ def test_releasing_twice_is_an_event_error_and_the_event_goes_out_once(pool):
     assert pool.stats() == et.PoolStats(created=1, in_use=0, cached=1, reused=0)
 
 
-def test_a_released_event_is_of_no_use_to_its_old_owner(pool, stream):
+def test_a_released_event_cannot_be_used_by_its_previous_owner(pool, stream):
     old = pool.acquire()
     pool.release(old)
     new = pool.acquire()

@@ -1,4 +1,4 @@
-"""et.profile: what it hears, and that it always stops."""
+"""et.profile: what it records, and that it always stops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import weakref
 
 import pytest
@@ -15,22 +14,7 @@ import pytest
 import eventide as et
 from eventide.compiling import CallbackTrigger, callback_handler
 from tests.helpers import TIMEOUT
-
-
-def names(result, category=None) -> list[str]:
-    """Names of the spans in order of their start."""
-    spans = result.trace.spans.sort_by("start").to_pylist()
-    return [span["name"] for span in spans if category in (None, span["category"])]
-
-
-def in_thread(act) -> None:
-    thread = threading.Thread(target=act)
-    thread.start()
-    thread.join(TIMEOUT)
-
-
-def now_us() -> int:
-    return et._native.now_ns() // 1000
+from tests.unit.profiles import in_thread, names, now_us
 
 
 def test_a_profile_records_spans_work_and_compiles() -> None:
@@ -47,7 +31,7 @@ def test_a_profile_records_spans_work_and_compiles() -> None:
     result.trace.check()
 
 
-def test_all_threads_are_heard() -> None:
+def test_all_threads_are_profiled() -> None:
     def work() -> None:
         with et.span("in a thread"):
             pass
@@ -58,7 +42,7 @@ def test_all_threads_are_heard() -> None:
     assert names(prof.result) == ["in a thread"] * 3
 
 
-def test_profiles_nest_and_each_has_its_own_time() -> None:
+def test_profiles_nest_and_each_has_its_own_time_range() -> None:
     with et.profile() as outer:
         with et.span("before"):
             pass
@@ -93,7 +77,7 @@ def test_without_a_file_name_nothing_is_saved_and_the_profiler_is_off(tmp_path, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_exception_inside_passes_through_and_the_trace_is_there(tmp_path) -> None:
+def test_an_exception_in_the_block_propagates_and_the_trace_is_available(tmp_path) -> None:
     path = tmp_path / "t.pftrace"
     with pytest.raises(KeyError, match="mine"), et.profile(path=path) as prof, et.span("x"):
         raise KeyError("mine")
@@ -116,7 +100,7 @@ def test_a_save_that_fails_does_not_hide_the_error_of_the_block(tmp_path, caplog
     assert et.current_profiler() is None
 
 
-def test_saving_by_hand_and_leaving_the_scope_are_both_fine(tmp_path) -> None:
+def test_saving_explicitly_and_at_the_end_of_the_scope_both_work(tmp_path) -> None:
     with et.profile(path=tmp_path / "scope.json") as prof:
         with et.span("x"):
             pass
@@ -145,7 +129,7 @@ def test_the_file_is_written_once_and_whole(tmp_path, monkeypatch) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t.pftrace"]
 
 
-def test_a_profile_is_started_once_and_says_so() -> None:
+def test_calls_in_the_wrong_state_of_a_profile_are_errors() -> None:
     prof = et.profile()
     assert not prof.record_backend_event(1, 2, 3, "early", "npu")
     assert prof.dropped == {"before start": 1}
@@ -185,7 +169,7 @@ def test_a_callable_object_is_profiled_by_its_calls_and_held_weakly() -> None:
 @pytest.mark.parametrize(
     ("what", "message"), [(3, "must be something that is called"), (len, "decorate it with @et.span")]
 )
-def test_what_cannot_be_watched_is_refused_with_the_remedy(what, message) -> None:
+def test_an_object_that_cannot_be_profiled_is_refused_with_the_remedy(what, message) -> None:
     with pytest.raises(TypeError, match=message):
         et.profile(what)
 
@@ -213,10 +197,10 @@ def test_a_forked_child_profiles_nothing() -> None:
             try:
                 with pytest.raises(et.UsageError, match="this profile is of the parent process"):
                     prof.stop()
-                told = f"{et.current_profiler()} {prof}"
+                state = f"{et.current_profiler()} {prof}"
                 with et.profile() as own, et.span("child"):
                     pass
-                os.write(write, f"{told} {names(own.result)}".encode())
+                os.write(write, f"{state} {names(own.result)}".encode())
             finally:
                 os._exit(0)
         os.waitpid(pid, 0)
@@ -227,7 +211,7 @@ def test_a_forked_child_profiles_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["t.pftrace", "t.eventide"])
-def test_a_process_that_is_killed_leaves_what_was_recorded(tmp_path, name) -> None:
+def test_a_killed_process_leaves_its_recording(tmp_path, name) -> None:
     code = f"""
 import os, signal, eventide as et
 with et.profile({str(tmp_path / name)!r}) as prof:
@@ -243,7 +227,7 @@ with et.profile({str(tmp_path / name)!r}) as prof:
     assert {"before the end", "conv"} <= set(trace.spans["name"].to_pylist())
 
 
-def test_a_recording_of_its_own_format_is_kept_and_others_leave_nothing_beside_them(tmp_path) -> None:
+def test_saving_as_eventide_keeps_the_recording_and_other_formats_leave_no_second_file(tmp_path) -> None:
     with et.profile(tmp_path / "t.eventide") as outer, et.profile(tmp_path / "inner.eventide"), et.span("x"):
         pass
     with et.profile(tmp_path / "t.pftrace"), et.span("y"):
@@ -277,7 +261,7 @@ def test_a_function_that_raises_leaves_no_span_open() -> None:
     assert prof.result.trace.spans["duration"].null_count == 0
 
 
-def test_what_was_recorded_and_dropped_is_stated_zero_included() -> None:
+def test_recorded_and_dropped_counts_are_reported_zero_included() -> None:
     with et.profile() as prof:
         for _ in range(100):
             with et.span("x"):
@@ -285,7 +269,7 @@ def test_what_was_recorded_and_dropped_is_stated_zero_included() -> None:
     account = prof.result.trace.metadata["account"]
     assert account["dropped"]["spans"] == 0
     assert account["recorded"]["spans"] == 100 == len(names(prof.result))
-    assert "dropped: nothing" in prof.result.report()
+    assert repr(prof.result).endswith("dropped: nothing>")
 
 
 def test_a_profile_inside_a_recording_is_a_part_of_it() -> None:

@@ -1,34 +1,17 @@
-"""What backends, schedules and the kernel tell a profile."""
+"""Events of backends, schedules and perf counters in a profile."""
 
 from __future__ import annotations
 
 import json
 import logging
-import threading
 
 import pytest
 
 import eventide as et
-from tests.helpers import TIMEOUT
+from tests.unit.profiles import names, now_us
 
 
-def names(result, category=None) -> list[str]:
-    """Names of the spans in order of their start."""
-    spans = result.trace.spans.sort_by("start").to_pylist()
-    return [span["name"] for span in spans if category in (None, span["category"])]
-
-
-def in_thread(act) -> None:
-    thread = threading.Thread(target=act)
-    thread.start()
-    thread.join(TIMEOUT)
-
-
-def now_us() -> int:
-    return et._native.now_ns() // 1000
-
-
-def test_after_disable_nobody_is_current_and_late_events_are_counted(caplog) -> None:
+def test_after_disable_no_profiler_is_current_and_late_events_are_counted(caplog) -> None:
     with et.profile() as prof:
         assert prof.record_backend_event(now_us(), now_us(), 1, "in time", "npu")
         assert et.profiler.disable_profiler() is prof.result
@@ -38,7 +21,8 @@ def test_after_disable_nobody_is_current_and_late_events_are_counted(caplog) -> 
     assert prof.dropped == {"after disable": 2}
     assert prof.result.profiler["dropped"] == {"after disable": 2}
     assert [record.message for record in caplog.records if "after the profile was stopped" in record.message] != []
-    assert "dropped: 2 after disable" in prof.result.report()
+    assert "Events of backends that the profile dropped: 2 after disable." in prof.result.report()
+    assert repr(prof.result).endswith("dropped: 2 after disable>")
     assert et.profiler.disable_profiler() is None
 
 
@@ -57,19 +41,19 @@ def test_a_backend_s_event_is_a_span_on_the_backend_s_track() -> None:
     assert prof.result.trace.tracks["name"].to_pylist()[span["track"]] == "npu"
 
 
-def test_times_that_cannot_be_are_refused() -> None:
+def test_invalid_times_are_refused() -> None:
     with et.profile() as prof:
         with pytest.raises(ValueError, match=r"'conv' of 'npu' ends before it starts: start_us=5, end_us=4"):
             prof.record_backend_event(5, 4, 0, "conv", "npu")
         with pytest.raises(TypeError, match="start_us must be a whole number, not float"):
             prof.record_backend_event(0.5, 4, 0, "conv", "npu")
-        with pytest.raises(ValueError, match="is at no time that can be"):
+        with pytest.raises(ValueError, match="has an invalid timestamp"):
             prof.record_backend_event(0, 10**17, 0, "conv", "npu")
         with pytest.raises(ValueError, match="totals cannot be negative"):
             prof.record_backend_memory_event(0, 1, -1, 0, "npu:0")
 
 
-def test_events_on_another_clock_are_not_put_anywhere_but_counted_and_named() -> None:
+def test_events_on_an_unknown_clock_are_counted_and_named_but_not_recorded() -> None:
     with et.profile() as prof:
         prof.record_backend_event(7, 9, 0, "conv", "npu")  # microseconds since the device was switched on
     assert names(prof.result) == []
@@ -99,7 +83,7 @@ def test_another_clock_is_mapped_onto_the_host_s_with_a_stated_error() -> None:
     prof.result.trace.check()
 
 
-def test_memory_events_are_recorded_when_asked_for_only() -> None:
+def test_memory_events_are_recorded_only_on_request() -> None:
     with et.profile(profile_memory=True) as prof:
         prof.record_backend_memory_event(4096, 100, 100, 200, "npu:0")
         prof.record_backend_memory_event(4096, -100, 0, 200, "npu:0")
@@ -130,7 +114,7 @@ def test_names_of_any_kind_are_in_every_file(tmp_path) -> None:
     assert str(prof.result.table())
 
 
-def test_a_schedule_records_its_cycles_and_tells_when_each_is_ready(tmp_path) -> None:
+def test_a_schedule_records_its_cycles_and_calls_back_when_each_is_ready(tmp_path) -> None:
     ready: list = []
     plan = et.profiler.schedule(wait=1, warmup=1, active=2, repeat=2)
     with et.profile(
@@ -158,7 +142,7 @@ def test_events_outside_the_schedule_are_counted() -> None:
     assert prof.dropped == {"outside the schedule": 1}
 
 
-def test_perf_counters_that_the_kernel_refuses_are_one_warning_and_none_in_the_trace(caplog) -> None:
+def test_perf_counters_that_the_kernel_refuses_are_one_warning_and_not_in_the_trace(caplog) -> None:
     with caplog.at_level(logging.WARNING), et.profile(perf_counters=["bananas"]) as prof:
         pass
     lines = [record.message for record in caplog.records if "perf counters" in record.message]
@@ -174,14 +158,14 @@ def test_perf_counters_are_recorded_or_refused_and_never_both(caplog) -> None:
     asked = ["cycles", "instructions", "page-faults", "task-clock"]
     with et.profile(events=asked) as prof:
         sum(range(100_000))
-    told = prof.result.profiler["perf_counters"]
+    counted = prof.result.profiler["perf_counters"]
     refused = [name for name in asked if any(name in record.message for record in caplog.records)]
-    assert sorted([*told, *refused]) == sorted(asked)
-    assert {row["name"] for row in prof.result.trace.counters.to_pylist()} == set(told)
-    assert all(value >= 0 for value in told.values())
+    assert sorted([*counted, *refused]) == sorted(asked)
+    assert {row["name"] for row in prof.result.trace.counters.to_pylist()} == set(counted)
+    assert all(value >= 0 for value in counted.values())
 
 
-def test_a_schedule_that_never_recorded_gives_an_empty_result_that_says_why() -> None:
+def test_a_schedule_that_never_recorded_gives_an_empty_result_with_the_reason() -> None:
     with et.profile(schedule=et.profiler.schedule(wait=5, warmup=1, active=1)) as prof, et.span("x"):
         prof.step()
     assert prof.result.trace.spans.num_rows == 0

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import eventide as et
+from eventide.cli import main
 from eventide.profiler import ProfilerAction, ProfilerResult, schedule
-from eventide.profiler._arguments import read
-from eventide.profiler._clocks import fit
+from eventide.profiler._backends import fit
 from eventide.profiler._cycle import numbered
+from eventide.profiler._options import IGNORED
 from eventide.profiler._schedule import ask
-from eventide.profiler._self_time import self_times
 from eventide.trace import Trace
+from tests.trace_builder import Builder
 
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 
@@ -39,7 +43,7 @@ def test_a_schedule_waits_warms_up_and_records() -> None:
         ({"warmup": 1.5}, "warmup must be a number of steps, not float"),
     ],
 )
-def test_a_schedule_that_cannot_be_is_refused(wrong, message) -> None:
+def test_an_invalid_schedule_is_refused(wrong, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         schedule(**{"wait": 0, "warmup": 0, "active": 1, **wrong})
 
@@ -49,84 +53,148 @@ def test_a_schedule_must_answer_with_an_action() -> None:
         ask(lambda step: 7, 3)
 
 
-def test_torch_s_and_the_seed_s_names_of_arguments_are_understood() -> None:
-    options = read(None, None, {"record_shapes": True, "events": ["cycles", "cycles"], "activities": ["CPU"]})
-    assert (options.report_input_shapes, options.perf_counters) == (True, ("cycles",))
-    assert read("t.pftrace", None, {}).path == "t.pftrace"
-    assert read(None, "", {}).path is None
+def test_the_names_of_torch_s_profilers_are_understood() -> None:
+    profile = et.profile(None, "", record_shapes=True, events=["cycles", "cycles"], adjust_vulkan_timestamps=True)
+    options = profile.options
+    assert (options.report_input_shapes, options.perf_counters, options.adjust_timestamps) == (True, ("cycles",), True)
+    assert options.path is None
+    assert et.profile("t.pftrace").options.path == "t.pftrace" == et.profile(fname="t.pftrace").options.path
+
+    class Model:
+        def __call__(self) -> None: ...
+
+    model = Model()
+    assert et.profile(m=model).module is model
+
+
+def test_two_names_of_one_option_must_agree() -> None:
+    assert et.profile(report_input_shapes=True, record_shapes=True).options.report_input_shapes
+    with pytest.raises(et.UsageTypeError, match=r"got path='a.json' and fname='b.json', two names of one option"):
+        et.profile(path="a.json", fname="b.json")
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_an_option_of_torch_without_effect_warns_once_by_name_and_the_profile_runs(name, monkeypatch) -> None:
+    monkeypatch.setattr("eventide.profiler._options._warned", set())
+    with pytest.warns(UserWarning, match=rf"^et.profile ignores {name}=, an option of torch.profiler: ") as caught:
+        prof = et.profile(**{name: object()})
+    with prof, et.span("x"):
+        pass
+    assert [each.filename for each in caught] == [__file__]
+    assert prof.result.trace.spans["name"].to_pylist() == ["x"]
+    et.profile(**{name: object()})  # a second warning would be an error here
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_the_default_of_an_option_without_effect_does_not_warn(name, monkeypatch) -> None:
+    monkeypatch.setattr("eventide.profiler._options._warned", set())
+    et.profile(**{name: None})
+    et.profile(**{name: False})
+
+
+def test_each_option_is_a_parameter_that_help_shows() -> None:
+    parameters = inspect.signature(et.profile).parameters
+    assert list(parameters)[:2] == ["module", "path"]
+    assert {*IGNORED, "m", "fname", "record_shapes", "events", "adjust_vulkan_timestamps"} <= set(parameters)
+    assert {each.kind for each in list(parameters.values())[2:]} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"path": "t.txt"}, r"cannot tell from 't\.txt' what to write; use one of \.pftrace"),
-        ({"path": "nowhere/at/all/t.json"}, "there is no directory 'nowhere/at/all'; make it first"),
+        ({"path": "t.txt"}, r"the suffix of 't\.txt' is no format of a trace; use one of \.pftrace"),
         ({"path": 3}, "path must be the path of a file, not int"),
         ({"perf_counters": "cycles"}, "perf_counters takes a list of names"),
         ({"perf_counters": [3]}, "the name of a perf counter is a string, not int"),
         ({"schedule": 3}, "schedule must be a function, not int"),
-        ({"with_everything": True}, "has no argument 'with_everything'; it has module, path"),
+        ({"with_everything": True}, "unexpected keyword argument 'with_everything'"),
     ],
 )
-def test_arguments_that_cannot_be_are_refused(given, message) -> None:
+def test_invalid_arguments_are_refused(given, message) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        read(None, given.pop("path", None), given)
+        et.profile(**given)
 
 
-def test_self_time_is_without_the_spans_inside() -> None:
-    spans = trace_of(
-        (0, "a", 0, 100, None), (0, "b", 10, 30, None), (0, "c", 15, 5, None), (0, "b", 50, 50, None)
-    ).spans
-    assert self_times(spans).tolist() == [20, 25, 5, 50]
+def test_self_time_is_without_the_spans_inside_as_in_a_summary() -> None:
+    trace = trace_of((0, "a", 0, 100, None), (0, "b", 10, 30, None), (0, "c", 15, 5, None), (0, "b", 50, 50, None))
+    rows = ProfilerResult(trace).rows()
+    assert [(row.name, row.self_time, row.total) for row in rows] == [("b", 75, 80), ("a", 20, 100), ("c", 5, 5)]
+    assert [(row.name, row.self_time, row.total) for row in trace.summary().host] == [
+        (row.name, row.self_time, row.total) for row in rows
+    ]
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 20)).map(lambda s: (s[0], "x", *s[1:], None)),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_self_times_of_nested_spans_add_up_to_the_time_that_is_covered(given_spans) -> None:
-    nested: list[tuple] = []  # keep those that nest with all before
-    for track, name, start, duration, args in given_spans:
-        end = start + duration
-        fits = all(
-            other[0] != track
-            or end <= other[2]
-            or other[2] + other[3] <= start
-            or (other[2] <= start and end <= other[2] + other[3])
-            or (start <= other[2] and other[2] + other[3] <= end)
-            for other in nested
-        )
-        if fits:
-            nested.append((track, name, start, duration, args))
-    covered = {(track, tick) for track, _, start, duration, _ in nested for tick in range(start, start + duration)}
-    own = self_times(trace_of(*nested).spans).tolist()
-    assert sum(own) == len(covered)
-    assert min(own) >= 0
-
-
-def test_a_table_shows_names_as_they_are_and_says_what_it_leaves_out() -> None:
+def test_a_table_shows_names_as_they_are_and_counts_the_rows_that_it_leaves_out() -> None:
     result = ProfilerResult(
         trace_of(
-            (0, "[red]bold\n</script>", 0, 3_000_000, '{"flops": 12000000, "shapes": [[2, 3]]}'),
+            (0, "[red]bold\x1b</script>", 0, 3_000_000, '{"flops": 12000000, "shapes": [[2, 3]]}'),
             (0, "b", 4_000_000, 1_000, None),
-            (0, "b", 5_000_000, 3_000, None),
+            (0, "b", 5_000_000, 3_000, '{"shapes": [[4]]}'),
         )
     )
-    text = str(result.table())
-    assert "[red]bold\\n</script>" in text
-    assert "3.000 ms" in text
-    assert "12.00 M" in text
+    assert [" ".join(line.split()) for line in str(result.table()).splitlines()] == [
+        "Name kind self share total mean count flops",
+        r"[red]bold\x1b</script> op 3.00 ms 99.9 % 3.00 ms 3.00 ms 1 12.0 M",
+        "b op 4.00 us 0.1 % 4.00 us 2.00 us 2 0",
+    ]
     short = result.table(sort_by="count", row_limit=1)
     assert [row.name for row in short.rows] == ["b"]
-    assert "1 more rows not shown" in str(short)
-    assert [row.shapes for row in result.rows(group_by_input_shape=True)] == ["[[2, 3]]", '""']
-    with pytest.raises(ValueError, match="cannot sort by 'colour'; there are self_time, total_time"):
-        result.table(sort_by="colour")
-    assert result.table(sort_by="self_cpu_time_total").sort_by == "self_time"
-    assert "dropped: nothing" in result.report()
+    assert str(short).splitlines()[-1].split()[:5] == ["1", "more", "name", "3.00", "ms"]
+    by_shape = result.rows(group_by_input_shape=True)
+    assert [(row.name, row.shapes) for row in by_shape] == [
+        ("[red]bold\x1b</script>", "[[2, 3]]"),
+        ("b", "[[4]]"),
+        ("b", None),
+    ]
+    assert "[[2, 3]]" in str(result.grouped(by_shape=True).table())
+
+
+def host_and_device() -> ProfilerResult:
+    builder = Builder()
+    builder.span(builder.thread(), "many", 0, 10, args='{"flops": 5}')
+    builder.span(builder.thread(), "many", 20, 30)
+    builder.span(builder.thread(), "outer", 40, 90, args='{"flops": 7}')
+    builder.span(builder.thread(), "inner", 40, 85)
+    builder.work("kernel", 0, 80)
+    return ProfilerResult(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("sort_by", "names"),
+    [
+        ("self_time", ["kernel", "inner", "many", "outer"]),
+        ("total_time", ["kernel", "outer", "inner", "many"]),
+        ("mean_time", ["kernel", "outer", "inner", "many"]),
+        ("count", ["many", "kernel", "inner", "outer"]),
+        ("flops", ["outer", "many", "kernel", "inner"]),
+        ("name", ["inner", "kernel", "many", "outer"]),
+        ("self_cpu_time_total", ["inner", "many", "outer", "kernel"]),
+        ("cpu_time_total", ["outer", "inner", "many", "kernel"]),
+        ("cpu_time", ["outer", "inner", "many", "kernel"]),
+        ("key", ["inner", "kernel", "many", "outer"]),
+    ],
+)
+def test_a_table_is_sorted_by_what_the_name_says(sort_by, names) -> None:
+    assert [row.name for row in host_and_device().table(sort_by=sort_by).rows] == names
+
+
+@pytest.mark.parametrize(
+    "sort_by", ["self_cuda_time_total", "cuda_time_total", "device_time_total", "self_cpu_memory_usage", "colour"]
+)
+def test_other_names_to_sort_by_are_refused_with_those_that_exist(sort_by) -> None:
+    listed = "self_time, total_time, mean_time, count, flops, name, self_cpu_time_total, cpu_time_total, cpu_time, key"
+    with pytest.raises(et.UsageValueError, match=f"a table cannot be sorted by '{sort_by}'; use one of {listed}$"):
+        host_and_device().table(sort_by=sort_by)
+
+
+def test_the_report_of_a_profile_is_that_of_eventide_report(tmp_path, capsys) -> None:
+    path = tmp_path / "t.pftrace"
+    with et.profile(path) as prof, et.span("outer"), et.span("inner"):
+        pass
+    assert main(["report", str(path)]) == 0
+    assert capsys.readouterr().out == prof.result.report(tmp_path / "r.txt", title="t.pftrace")
+    assert (tmp_path / "r.txt").read_text("utf-8") == prof.result.report(title="t.pftrace")
+    assert "inner" in prof.result.report()
 
 
 def test_the_files_of_later_cycles_are_numbered() -> None:
@@ -138,21 +206,21 @@ def test_the_files_of_later_cycles_are_numbered() -> None:
     events=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1),
     looks=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 100), st.integers(0, 100))),
 )
-def test_the_offset_of_a_clock_is_never_farther_off_than_the_error_says(offset, events, looks) -> None:
+def test_the_offset_of_a_clock_is_within_its_stated_error(offset, events, looks) -> None:
     """Times of the truth: the profile starts at 0; a backend's clock shows the host's time minus the offset."""
-    told = [(start - offset, start + took - offset, start + took + late) for start, took, late in events]
+    reported = [(start - offset, start + took - offset, start + took + late) for start, took, late in events]
     pairs = [(at - before, at - offset, at + after) for at, before, after in looks]
-    model = fit(0, told, pairs)
+    model = fit(0, reported, pairs)
     assert model.consistent
     assert model.error is not None
     assert abs(model.offset - offset) <= model.error
 
 
-def test_a_clock_that_nothing_is_known_of_has_no_error_to_state() -> None:
+def test_a_clock_without_samples_has_no_error_bound() -> None:
     assert fit(0, []).error is None
 
 
-def test_a_clock_that_no_offset_fits_says_so() -> None:
+def test_a_clock_without_a_consistent_offset_is_reported() -> None:
     model = fit(0, [(0, 10, 20)], [(1000, 0, 1001)])
     assert not model.consistent
     assert model.error is None

@@ -1,4 +1,4 @@
-"""The recorder: its file, what it counts, and what happens when something is in its way."""
+"""The recorder: its file, what it counts, and nested and running recordings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_trace_is_what_the_file_holds(tmp_path):
     assert file.read_bytes()[:8] == b"EVENTIDE"
 
 
-def test_without_a_path_nothing_stays_behind(tmp_path, monkeypatch):
+def test_without_a_path_no_file_remains(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with et.Recorder() as recorder:
         et.instant("1")
@@ -56,7 +56,7 @@ def test_times_are_those_of_the_monotonic_clock() -> None:
     assert before - slack <= stamped <= after + slack
 
 
-def test_an_error_in_the_scope_passes_and_the_trace_is_there(tmp_path: Path) -> None:
+def test_an_error_in_the_scope_propagates_and_the_trace_is_available(tmp_path: Path) -> None:
     recorder = et.Recorder(tmp_path / "a.eventide")
     with pytest.raises(ZeroDivisionError), recorder:
         et.instant("1")
@@ -65,7 +65,7 @@ def test_an_error_in_the_scope_passes_and_the_trace_is_there(tmp_path: Path) -> 
     assert marks(et.open_trace(tmp_path / "a.eventide")) == [1]
 
 
-def test_start_and_stop_out_of_turn_say_so(tmp_path: Path) -> None:
+def test_start_and_stop_in_the_wrong_order_are_errors(tmp_path: Path) -> None:
     recorder = et.Recorder(tmp_path / "a.eventide")
     with pytest.raises(et.UsageError, match="not recording; start it first"):
         recorder.stop()
@@ -106,10 +106,10 @@ def test_a_running_recording_can_be_opened(tmp_path: Path) -> None:
         assert len(marks(trace)) == 10_000
         assert not trace.metadata["account"]["closed"]
         assert trace.metadata["account"]["possibly_lost"] == 1
-        assert "the last thing of one thread may be missing" in trace.metadata["warnings"][0]
+        assert "the last record of one thread may be missing" in trace.metadata["warnings"][0]
 
 
-def test_what_does_not_fit_is_dropped_whole_and_counted_exactly() -> None:
+def test_records_that_do_not_fit_are_dropped_whole_and_counted_exactly() -> None:
     produced = 200_000
     with et.Recorder(buffer=SMALL) as recorder:
         for _ in range(produced):
@@ -156,7 +156,7 @@ def test_a_ring_keeps_the_newest_and_counts_what_it_overwrote_exactly(threads: i
         assert kept == [float(n) for n in range(produced - len(kept), produced)]
 
 
-def test_a_ring_is_dumped_while_it_goes_on(tmp_path: Path) -> None:
+def test_a_ring_is_dumped_while_it_records(tmp_path: Path) -> None:
     with et.Recorder(ring=True, buffer=SMALL) as recorder:
         for i in range(5000):
             et.instant(str(i % 10))
@@ -167,7 +167,7 @@ def test_a_ring_is_dumped_while_it_goes_on(tmp_path: Path) -> None:
     assert marks(recorder.trace)[-1] == 77
 
 
-def test_others_put_finished_things_onto_tracks_of_their_own() -> None:
+def test_completed_spans_instants_and_counters_are_put_onto_extra_tracks() -> None:
     with et.Recorder() as recorder:
         _native.record_span("gpu", "k", "kernel", 1000, 3000, '{"a": 1}', 0, 900, 5, 7, 9, "ok")
         _native.record_span(None, "here", None, 1000, 1000)

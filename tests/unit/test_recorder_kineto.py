@@ -17,7 +17,7 @@ def thread(tid: int) -> str:
     return json.dumps({"kind": "thread", "name": "reported", "tid": tid})
 
 
-def test_what_is_reported_of_a_thread_joins_the_track_of_that_thread() -> None:
+def test_rows_of_a_thread_are_on_the_track_of_that_thread() -> None:
     with et.Recorder() as recorder:
         _native.record_span(thread(threading.get_native_id()), "operator", "op", 1, 2)
         with et.span("own"):
@@ -55,12 +55,9 @@ def test_correlation_ids_become_launches_and_waits() -> None:
     assert trace.metadata["account"]["untied"] == {}
 
 
-def test_what_torch_held_when_the_program_ended_is_a_warning() -> None:
+def test_warnings_of_a_note_are_warnings_of_the_trace() -> None:
     from eventide.recording import note
 
     with et.Recorder() as recorder:
-        note({"torch": {"profiled": "memory", "held": True, "warnings": ["received for a second only"]}})
-    assert recorder.trace.metadata["warnings"] == [
-        "received for a second only",
-        "torch's memory: still in its profiler when the program ended, and lost",
-    ]
+        note({"torch": {"profiled": "memory", "warnings": ["received for a second only"]}, "other": {"warnings": [1]}})
+    assert recorder.trace.metadata["warnings"] == ["received for a second only", "1"]

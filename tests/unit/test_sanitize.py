@@ -7,16 +7,7 @@ import pytest
 
 import eventide as et
 from tests.helpers import TIMEOUT
-
-
-@et.work(name="fill", writes="array")
-def fill(array):
-    array[:] = 1
-
-
-@et.work(name="total", reads="array")
-def total(array):
-    return float(array.sum())
+from tests.unit.declared_work import fill, total
 
 
 def races(findings):
@@ -54,7 +45,7 @@ def test_a_finding_has_both_lines_of_the_program(stream, other):
     assert f"record an event after 'fill' on stream {stream.stream_id}" in text
 
 
-def test_the_halves_of_the_columns_of_a_matrix_do_not_meet(stream, other):
+def test_the_halves_of_the_columns_of_a_matrix_do_not_overlap(stream, other):
     matrix = np.zeros((300, 10))
     with et.sanitize() as findings:
         stream.submit(fill, matrix[:, :5])
@@ -95,7 +86,7 @@ def test_the_host_races_with_a_copy_that_is_still_under_way(stream, gate):
 
 
 @pytest.mark.parametrize("how", ["result", "query", "synchronize", "notify"])
-def test_a_host_that_knows_the_work_to_be_over_may_touch_its_memory(stream, how):
+def test_the_host_may_touch_memory_after_it_observed_completion(stream, how):
     buffer = et.empty(8)
     with et.sanitize() as findings:
         future = stream.submit(fill, np.frombuffer(buffer))
@@ -115,7 +106,7 @@ def test_a_host_that_knows_the_work_to_be_over_may_touch_its_memory(stream, how)
     assert list(findings) == []
 
 
-def test_a_synchronize_that_gave_up_orders_nothing(stream, gate):
+def test_a_synchronize_that_timed_out_orders_nothing(stream, gate):
     buffer = et.empty(8)
     gate.hold(stream)
     with et.sanitize() as findings:
@@ -152,7 +143,7 @@ def test_memory_that_is_dropped_is_kept_by_the_work_that_has_it(stream):
     assert list(findings) == []
 
 
-def test_an_array_at_the_address_of_one_that_is_gone_is_another_array(stream, other):
+def test_an_array_at_the_address_of_a_freed_one_is_another_array(stream, other):
     with et.sanitize() as findings:
         for i in range(40):
             (stream, other)[i % 2].submit(fill, np.zeros(1000)).result(TIMEOUT)
@@ -160,14 +151,14 @@ def test_an_array_at_the_address_of_one_that_is_gone_is_another_array(stream, ot
     assert list(findings) == []
 
 
-def test_a_wait_for_an_event_that_was_never_recorded_is_told(stream):
+def test_a_wait_for_an_event_that_was_never_recorded_is_reported(stream):
     with et.sanitize() as findings:
         stream.wait_event(et.Event("cpu"))
         stream.submit(et.work(int, reads=()))
     assert [f.kind for f in findings] == ["wait-on-unrecorded"]
 
 
-def test_a_wait_that_changes_no_order_is_told(stream, other):
+def test_a_wait_that_changes_no_order_is_reported(stream, other):
     array = np.zeros(4)
     with et.sanitize() as findings:
         stream.submit(fill, array)
@@ -178,7 +169,7 @@ def test_a_wait_that_changes_no_order_is_told(stream, other):
     assert findings[0].fix.action == "remove"
 
 
-def test_closing_a_stream_that_is_done_is_no_waste(make_stream):
+def test_closing_an_idle_stream_is_not_wasteful(make_stream):
     with et.sanitize() as findings:
         stream = make_stream()
         stream.submit(fill, np.zeros(4))
@@ -187,7 +178,7 @@ def test_closing_a_stream_that_is_done_is_no_waste(make_stream):
     assert list(findings) == []
 
 
-def test_coverage_says_how_much_was_seen(stream):
+def test_coverage_counts_the_known_accesses(stream):
     with et.sanitize() as findings:
         stream.submit(fill, np.zeros(4))
         stream.submit(int)
@@ -206,7 +197,7 @@ def test_without_any_known_access_nothing_is_called_clean(stream):
     assert findings.summary == "not checkable: no work was submitted"
 
 
-def test_raise_raises_at_the_call_that_shows_it(stream, other):
+def test_raise_raises_at_the_call_that_completes_the_finding(stream, other):
     array = np.zeros(4)
     with pytest.raises(et.SanitizerError, match="nothing orders the two") as caught, et.sanitize(mode="raise"):
         stream.submit(fill, array)
@@ -215,14 +206,14 @@ def test_raise_raises_at_the_call_that_shows_it(stream, other):
     assert [finding.kind for finding in caught.value.findings] == ["race"]
 
 
-def test_raise_raises_at_the_end_what_only_the_end_can_show(stream):
+def test_raise_raises_at_the_end_for_findings_that_only_the_end_shows(stream):
     with pytest.raises(et.SanitizerError, match="redundant-wait"), et.sanitize(mode="raise"):
         stream.submit(fill, np.zeros(4))
         stream.wait_event(stream.record_event())
         stream.submit(fill, np.zeros(4))
 
 
-def test_an_error_of_the_program_passes_through(stream, other):
+def test_an_error_of_the_program_propagates(stream, other):
     array = np.zeros(4)
     with pytest.raises(ZeroDivisionError), et.sanitize() as findings:
         stream.submit(fill, array)
@@ -231,7 +222,7 @@ def test_an_error_of_the_program_passes_through(stream, other):
     assert len(findings) == 1
 
 
-def test_leaks_are_told_when_asked_for():
+def test_leaks_are_reported_on_request():
     with et.sanitize(leaks=True) as findings:
         kept = et.empty(48)
         et.empty(16)
@@ -239,7 +230,7 @@ def test_leaks_are_told_when_asked_for():
     kept.free()
 
 
-def test_sanitizers_nest_and_each_hears_everything(stream, other):
+def test_sanitizers_nest_and_each_checks_everything(stream, other):
     array = np.zeros(4)
     with et.sanitize() as outer:
         stream.submit(fill, array)
@@ -257,3 +248,27 @@ def test_a_sanitizer_is_used_once_and_its_mode_is_checked():
         pass
     with pytest.raises(et.UsageError, match="is stopped already; make a new one"):
         one.start()
+
+
+def test_a_sanitizer_is_a_scope_like_a_recorder(stream, other):
+    array = np.zeros(4)
+    scope = et.sanitize()
+    with pytest.raises(et.UsageError, match="this sanitizer is not active; start it first"):
+        scope.stop()
+    assert scope.start() is scope
+    assert (len(scope), scope.summary) == (0, "not checkable: no work was submitted")
+    stream.submit(fill, array)
+    other.submit(total, array)
+    assert [finding.kind for finding in scope] == ["race"]  # while it is active
+    result = scope.stop()
+    assert (scope.result, scope.stop()) == (result, result)
+    assert (tuple(scope), scope[0], scope.of("race")) == (result.found, result[0], result.found)
+    assert (str(scope), scope.verdict, scope.coverage) == (str(result), "findings", result.coverage)
+    assert repr(scope) == f"<sanitize, stopped: {result.summary}>"
+
+
+def test_with_gives_the_scope_itself():
+    scope = et.sanitize()
+    with scope as entered:
+        assert entered is scope
+    assert scope.result.suppressed == ()

@@ -94,7 +94,7 @@ def test_a_default_stream_that_does_not_block_orders_nothing(tmp_path, stream):
     assert "race" in both(tmp_path, one_after_the_other, stream, default)
 
 
-def test_a_stored_trace_knows_the_device_of_streams_that_were_there_before(tmp_path, make_stream):
+def test_a_stored_trace_has_the_device_of_streams_that_existed_before(tmp_path, make_stream):
     def program(first, second):
         array = np.zeros(64)
         first.submit(fill, array)
@@ -111,10 +111,10 @@ def start_a_thread(array):
     thread.join(TIMEOUT)
 
 
-def test_what_other_threads_do_while_work_is_submitted_hides_nothing(tmp_path, member, other):
+def test_actions_of_other_threads_during_a_submit_hide_no_finding(tmp_path, member, other):
     def program(*streams):
         array = np.zeros(64)
-        for stream in streams:  # on such a device work runs inside submit, before the hooks tell of it
+        for stream in streams:  # on such a device work runs inside submit, before the hooks report it
             stream.submit(start_a_thread, array)
         for stream in streams:
             stream.synchronize(TIMEOUT)

@@ -10,16 +10,7 @@ import eventide as et
 from eventide.sanitizer import check_trace
 from eventide.trace import Trace, open_trace
 from tests.helpers import TIMEOUT
-
-
-@et.work(name="fill", writes="array")
-def fill(array):
-    array[:] = 1
-
-
-@et.work(name="total", reads="array")
-def total(array):
-    return float(array.sum())
+from tests.unit.declared_work import fill, total
 
 
 def race(stream, other):
@@ -83,13 +74,13 @@ def test_a_stored_trace_has_the_findings_of_the_live_run(program, stream, other,
     assert (kept == []) == (program in {ordered, threads})
 
 
-def test_a_trace_that_tells_of_no_accesses_is_not_checkable():
+def test_a_trace_without_accesses_is_not_checkable():
     assert check_trace(Trace({})).verdict == "not checkable"
     rows = {"hook": ["work_submission"], "stream": [1], "work": [7], "thread": [1]}
     assert check_trace(Trace({"operations": rows})).verdict == "not checkable"
 
 
-def test_without_hand_over_in_the_trace_two_threads_are_only_possibly_wrong():
+def test_without_hand_over_in_the_trace_a_race_of_two_threads_is_only_possible():
     one = [{"address": 4096, "bytes": 8, "write": True}]
     rows = {
         "hook": ["host_access", "host_access", "a hook of tomorrow"],
@@ -100,6 +91,15 @@ def test_without_hand_over_in_the_trace_two_threads_are_only_possibly_wrong():
     assert (finding.kind, finding.certainty) == ("race", "possible")
     rows["thread"] = [1, 1, 1]
     assert list(check_trace(Trace({"operations": rows}))) == []
+
+
+@pytest.mark.parametrize("column", ["thread", "stream", "event", "version", "work"])
+def test_negative_numbers_of_a_damaged_trace_are_no_internal_error(stream, other, column):
+    with et.Recorder() as recorder, et.sanitize():
+        race(stream, other)
+    operations = recorder.trace.operations.to_pydict()
+    operations[column] = [-1 - number for number in range(len(operations[column]))]
+    assert check_trace(recorder.trace.replace(operations=operations)).summary
 
 
 def test_the_command_checks_a_trace(stream, other, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""check_program reads strictly: what is wrong with a program is said with its step; and what findings say of one."""
+"""check_program reads strictly: an error in a program names its step; and the texts of findings."""
 
 import pytest
 
@@ -38,7 +38,7 @@ X = {"buffer": "x", "from": 0, "to": 64}
         ({"ops": [{"op": "allocate", "buffer": "x", "bytes": 1 << 70}]}, "'bytes' is 1180591620717411303424; it must"),
     ],
 )
-def test_a_bad_program_is_an_error_that_says_where(program, message):
+def test_a_bad_program_is_an_error_that_names_the_step(program, message):
     with pytest.raises(UsageError, match=message):
         check_program(program)
 
@@ -73,7 +73,7 @@ def test_a_finding_names_both_steps_in_the_words_of_the_program():
     assert len(race.fingerprint) == 16 and race.fingerprint == check_program_findings({"ops": ops})[0].fingerprint
 
 
-def test_a_deadlock_tells_who_waits_for_whom():
+def test_a_deadlock_names_each_stream_and_what_it_waits_for():
     ops = [
         {"op": "wait_value", "semaphore": "B", "value": 1, "stream": 1},
         {"op": "signal_value", "semaphore": "A", "value": 1, "stream": 1},
@@ -86,7 +86,7 @@ def test_a_deadlock_tells_who_waits_for_whom():
         "stream 2 (step 3, wait_value) waits for semaphore A to reach 1; and so on: back to stream 1"
     )
     (alone,) = check_program_findings({"ops": ops[:1]})
-    assert alone.text == "stream 1 (step 1, wait_value) waits for semaphore B to reach 1, which nobody will do"
+    assert alone.text == "stream 1 (step 1, wait_value) waits for semaphore B to reach 1, which never happens"
     ranks = [
         {"op": "collective", "name": name, "rank_stream": rank}
         for name, rank in (("a", 1), ("b", 1), ("b", 2), ("a", 2))
@@ -134,7 +134,7 @@ def test_one_wait_among_hundreds_of_steps_decides(given, verdict):
 
 
 @pytest.mark.parametrize(("missing", "verdict"), [(None, "ok"), (63, "race")])
-def test_a_chain_over_a_hundred_streams_is_as_good_as_its_links(missing, verdict):
+def test_a_chain_over_a_hundred_streams_orders_its_ends(missing, verdict):
     ops = [{"op": "work", "stream": 1, "writes": [X]}]
     for stream in range(1, 100):
         ops.append({"op": "record", "event": stream, "stream": stream})
@@ -144,7 +144,7 @@ def test_a_chain_over_a_hundred_streams_is_as_good_as_its_links(missing, verdict
     assert check_program({"ops": ops}) == verdict
 
 
-def test_many_streams_that_signal_one_value_bring_what_all_of_them_bring():
+def test_a_value_signalled_by_many_streams_orders_after_all_of_them():
     before = [{"op": "work", "stream": 0, "writes": [X]}, {"op": "record", "event": "e", "stream": 0}]
     for stream in range(1, 200):
         before.append({"op": "wait", "event": "e", "stream": stream})
@@ -178,7 +178,7 @@ WRITE = {"op": "work", "stream": 1, "writes": [X]}
                 {"op": "host", "writes": [X | {"buffer": "y"}]},
             ],
             (
-                "the host (thread 0) writes 64 bytes of memory whose owner before is not done with it: "
+                "the host (thread 0) writes 64 bytes of memory that its previous owner still uses: "
                 "'step 2' on stream 1 writes 64 bytes"
             ),
         ),
@@ -196,6 +196,6 @@ WRITE = {"op": "work", "stream": 1, "writes": [X]}
         ),
     ],
 )
-def test_a_headline_says_what_happened_in_the_order_in_which_it_was_submitted(ops, words):
+def test_a_headline_lists_both_accesses_in_the_order_of_submission(ops, words):
     (finding,) = check_program_findings({"ops": ops})
     assert headline(finding, {}) == words

@@ -54,7 +54,7 @@ def test_work_runs_in_the_call_that_passes_its_start(drive):
     assert second.ran_at == [3500]
 
 
-def test_work_that_declares_no_duration_takes_a_microsecond_or_what_was_said(drive):
+def test_work_without_a_duration_takes_the_configured_default(drive):
     stream = drive.stream()
     drive.submit(stream)
     assert drive.join(drive.mark(stream)) == 2000
@@ -73,7 +73,7 @@ def test_durations_are_seconds_rounded_to_a_nanosecond():
 
 
 @pytest.mark.parametrize("duration", [-1e-9, float("inf"), float("nan")])
-def test_a_duration_that_is_no_length_of_time_is_refused(drive, duration):
+def test_an_invalid_duration_is_refused(drive, duration):
     with pytest.raises(ValueError, match="duration as a number of seconds from 0 on; got"):
         drive.submit(drive.stream(), duration)
 
@@ -94,7 +94,7 @@ def test_joining_goes_straight_to_the_time_of_the_marker(drive):
     assert drive.now == 3600 * 10**9 + 1000
 
 
-def test_joining_what_is_done_takes_no_time(drive):
+def test_joining_a_completed_marker_takes_no_time(drive):
     marker = drive.mark(drive.stream())
     drive.join(marker)
     assert drive.now == 1000
@@ -123,7 +123,7 @@ def test_querying_a_pending_marker_moves_time_until_it_is_done(drive):
     assert drive.now == 6000
 
 
-def test_looking_after_a_slice_of_a_wait_costs_nothing(drive):
+def test_polling_after_a_slice_of_a_wait_costs_nothing(drive):
     # How many slices a wait has depends on how fast the machine is; virtual time must not.
     stream = drive.stream()
     drive.sim.gate(stream)
@@ -163,7 +163,7 @@ def test_a_stream_waits_for_a_marker_of_another_device():
     assert work.ran_at == [5000]
 
 
-def test_a_wait_for_what_is_done_already_delays_nothing(drive):
+def test_a_wait_for_a_completed_marker_delays_nothing(drive):
     first, second = drive.stream(), drive.stream()
     marker = drive.mark(first)
     drive.wait(second, marker)
@@ -200,7 +200,7 @@ def test_each_device_has_a_limit_of_its_own():
     assert [drive.join(drive.mark(stream)) for stream in streams] == [3000, 3000, 3000]
 
 
-def test_what_became_ready_first_goes_first():
+def test_work_that_became_ready_first_starts_first():
     drive = Driver(limit=1)
     late, early, running = drive.stream(), drive.stream(), drive.stream()
     drive.submit(running, 5e-6)  # 1000 to 6000
@@ -212,7 +212,7 @@ def test_what_became_ready_first_goes_first():
     assert (first.ran_at, second.ran_at) == ([6000], [7000])
 
 
-def test_what_ends_at_one_instant_makes_room_before_anything_starts():
+def test_work_that_ends_frees_its_place_before_other_work_starts_at_that_time():
     drive = Driver(limit=1)
     first, second = drive.stream(), drive.stream()
     drive.submit(first, 2e-6)  # 1000 to 3000
@@ -234,7 +234,7 @@ def test_copies_have_engines_of_their_own():
 # Options
 
 
-def test_what_it_can_do():
+def test_the_capabilities_of_sim():
     capabilities = Sim().capabilities(0)
     assert capabilities.deferred
     assert capabilities.timing
@@ -254,7 +254,7 @@ def test_what_it_can_do():
         ({"duration": -1}, "duration must be at least 0; got -1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(et.UsageValueError, match=message):
         Sim(**options)
 

@@ -24,7 +24,7 @@ def drive() -> Driver:
 # Gates
 
 
-def test_a_stream_that_was_held_goes_on_at_the_time_of_open(drive):
+def test_a_held_stream_continues_at_the_time_of_open(drive):
     stream = drive.stream()
     token = drive.sim.gate(stream)  # 1000
     work = drive.submit(stream, 1e-6)  # 2000
@@ -35,7 +35,7 @@ def test_a_stream_that_was_held_goes_on_at_the_time_of_open(drive):
     assert work.ran_at == [5000]
 
 
-def test_a_gate_may_be_opened_before_the_stream_comes_there(drive):
+def test_a_gate_may_be_opened_before_the_stream_reaches_it(drive):
     stream = drive.stream()
     drive.submit(stream, 9e-6)  # 1000 to 10000
     token = drive.sim.gate(stream)
@@ -45,7 +45,7 @@ def test_a_gate_may_be_opened_before_the_stream_comes_there(drive):
     assert work.ran_at == [10_000]
 
 
-def test_waiting_behind_a_closed_gate_ends_with_the_timeout_and_other_streams_go_on(drive):
+def test_a_join_behind_a_closed_gate_times_out_and_other_streams_continue(drive):
     held, other = drive.stream(), drive.stream()
     drive.sim.gate(held)
     marker = drive.mark(held)
@@ -56,7 +56,7 @@ def test_waiting_behind_a_closed_gate_ends_with_the_timeout_and_other_streams_go
     assert work.ran_at == [3000]
 
 
-def test_waiting_behind_a_closed_gate_ends_although_other_work_never_does(drive):
+def test_a_join_behind_a_closed_gate_times_out_although_other_work_never_ends(drive):
     held, endless = drive.stream(), drive.stream()
     drive.sim.gate(held)
     marker = drive.mark(held)
@@ -94,7 +94,7 @@ def test_inside_work_the_time_is_its_start_and_what_it_queues_is_free(drive):
     assert drive.join(drive.mark(outer)) == 5000
 
 
-def test_a_chain_of_work_that_queues_the_next_one_is_no_recursion(drive):
+def test_a_chain_of_work_that_queues_the_next_item_does_not_recurse(drive):
     left = [10_000]
 
     def next_one() -> None:
@@ -132,7 +132,7 @@ def test_work_that_polls_ends(drive):
     assert drive.now == 8000
 
 
-def test_work_does_not_see_as_done_what_the_host_recorded_later(drive):
+def test_a_marker_that_the_host_recorded_later_is_pending_inside_work(drive):
     stream, other = drive.stream(), drive.stream()
     markers: list[Marker] = []
     seen: list[tuple[int, bool, int]] = []
@@ -188,7 +188,7 @@ def test_a_thread_that_waits_observes_work_that_another_thread_ends(drive):
 # Memory
 
 
-def test_what_is_over_is_dropped(drive):
+def test_completed_work_is_released(drive):
     stream = drive.stream()
     work, marker = weakref.ref(drive.submit(stream, 1e-3)), drive.mark(stream)
     gc.collect()
@@ -208,7 +208,7 @@ def test_a_marker_that_is_done_keeps_no_stream_that_waited_for_it(drive):
     assert marker.held is None
 
 
-def test_queued_work_costs_no_place_in_the_heap(drive):
+def test_queued_work_does_not_grow_the_heap(drive):
     streams = [drive.stream(index) for index in range(8)]
     for stream in streams * 100:
         drive.submit(stream, 1.0)

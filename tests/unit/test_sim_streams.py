@@ -45,13 +45,13 @@ def run(program):
     return ended.stdout
 
 
-def test_eight_of_them_are_there_without_being_registered():
+def test_eight_sim_devices_exist_without_registration():
     assert [device for device in et.devices() if device.type == "sim"] == [et.Device("sim", n) for n in range(8)]
     with pytest.raises(et.UsageValueError, match="no device 'sim:8'; that type has 8"):
         et.Stream("sim:8")
 
 
-def test_there_are_as_many_as_one_says():
+def test_the_number_of_sim_devices_is_configurable():
     out = run(
         """
         configure_sim(devices=64, host_cost=0)
@@ -76,7 +76,7 @@ def test_elapsed_time_is_exactly_what_the_work_between_declares():
         assert start.elapsed_time(end) == 1.5
 
 
-def test_synchronizing_takes_the_host_to_the_end_of_the_work_and_no_further():
+def test_synchronize_advances_the_host_to_the_end_of_the_work_and_no_further():
     sim, name = fresh(host_cost=0)
     with closing(et.Stream(name)) as stream:
         stream.submit(lasting(5.0))
@@ -142,7 +142,7 @@ def test_work_may_block_on_another_stream():
     assert end.completed_at == 1_000_000_000
 
 
-def test_a_full_stream_makes_the_host_wait_for_room():
+def test_submit_to_a_full_stream_waits_until_there_is_space():
     sim, name = fresh(host_cost=0)
     with closing(et.Stream(name, max_pending=1)) as stream:
         stream.submit(lasting(1.0))  # starts at once
@@ -215,7 +215,7 @@ def test_a_thread_may_open_what_another_waits_for():
         assert waiting.result() == "behind"
 
 
-def test_what_is_queued_runs_before_the_process_ends():
+def test_queued_work_runs_before_the_process_ends():
     out = run(
         """
         s = et.Stream("sim")
@@ -226,7 +226,7 @@ def test_what_is_queued_runs_before_the_process_ends():
     assert out.split() == ["0", "1", "2"]
 
 
-def test_the_child_of_a_fork_starts_clean_and_runs_nothing_of_the_parents():
+def test_a_forked_child_runs_no_work_of_the_parent():
     out = run(
         """
         s = et.Stream("sim")

@@ -54,7 +54,7 @@ def test_a_span_that_is_open_at_the_end_has_no_duration() -> None:
     assert recorder.trace.spans.column("duration").null_count == 0
 
 
-def test_an_exception_passes_through_and_is_named() -> None:
+def test_an_exception_propagates_and_is_named() -> None:
     with et.Recorder() as recorder, pytest.raises(Boom), et.span("work", step=1):
         raise Boom("no")
     assert args(recorder.trace) == {"step": 1, "error": "Boom"}
@@ -146,7 +146,7 @@ def test_wrong_calls_say_what_is_wrong():
         et.counter("n", "many")
 
 
-def test_a_span_lets_go_of_its_arguments() -> None:
+def test_a_span_releases_its_arguments() -> None:
     class Value:
         pass
 
@@ -173,7 +173,7 @@ def test_stacks_come_with_spans_when_enabled() -> None:
     assert recorded(named).spans.column("stack").null_count == 1
 
 
-def test_many_spans_on_many_threads_are_all_there() -> None:
+def test_many_spans_on_many_threads_are_all_recorded() -> None:
     def work(n: int) -> None:
         for i in range(2000):
             with et.span("outer", i=i), suppress(Boom), et.span(f"inner {n}"):

@@ -19,12 +19,12 @@ ARGUMENTS = {
 }
 
 
-def test_arguments_come_back_as_they_went_in() -> None:
+def test_arguments_are_read_back_unchanged() -> None:
     trace = recorded(lambda: et.span("s", **ARGUMENTS).__enter__())
     assert args(trace) == {**ARGUMENTS, "list": [1, {"a": [None]}, [2, 3]]}
 
 
-def test_arguments_that_are_no_json_are_shown() -> None:
+def test_arguments_that_are_not_json_are_recorded_by_repr() -> None:
     class Rude:
         def __repr__(self) -> str:
             raise Boom
@@ -47,7 +47,7 @@ def test_arguments_that_are_too_long_are_cut_and_counted() -> None:
     assert trace.metadata["account"]["truncated"]["spans"] == 1
 
 
-def test_an_argument_may_record_spans_of_its_own_while_it_is_looked_at() -> None:
+def test_an_argument_may_record_spans_in_its_repr() -> None:
     class Nosy:
         def __repr__(self) -> str:
             with et.span("inside"):

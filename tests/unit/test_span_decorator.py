@@ -14,7 +14,7 @@ from tests.helpers import Boom, run_loop
 from tests.unit.recordings import args, recorded, spans
 
 
-def test_a_decorated_function_is_a_span_per_call_and_keeps_its_face() -> None:
+def test_a_decorated_function_is_a_span_per_call_and_keeps_its_signature() -> None:
     @et.span("double", kind="test")
     def double(n: int) -> int:
         """Twice n."""

@@ -38,7 +38,7 @@ def test_a_line_keeps_its_number_when_the_interpreter_has_warmed_up() -> None:
     assert len(set(found)) == 1
 
 
-def test_a_stack_says_what_traceback_says_innermost_first() -> None:
+def test_a_stack_has_the_lines_of_traceback_innermost_first() -> None:
     number, expected = here(), traceback.extract_stack()
     frames = _native.resolve_stack(number)
     assert frames[0] == (__file__, here.__code__.co_firstlineno + 1, "here")
@@ -47,7 +47,7 @@ def test_a_stack_says_what_traceback_says_innermost_first() -> None:
     ][: len(frames) - 1]
 
 
-def test_functions_go_by_their_qualified_names() -> None:
+def test_functions_are_named_by_their_qualified_names() -> None:
     class Thing:
         def method(self) -> int:
             return here()
@@ -69,7 +69,7 @@ def test_generators_and_lambdas_are_frames_too() -> None:
     ]
 
 
-def test_of_a_very_deep_stack_the_innermost_frames_are_kept() -> None:
+def test_a_very_deep_stack_keeps_the_innermost_frames() -> None:
     frames = _native.resolve_stack(deep(300))
     assert len(frames) == 128
     assert [function for _, _, function in frames[:3]] == ["here", "deep", "deep"]
@@ -88,7 +88,7 @@ def test_threads_share_the_numbers() -> None:
     assert found[0] == found[1] != 0
 
 
-def test_code_that_is_gone_keeps_its_name_and_its_number() -> None:
+def test_deleted_code_keeps_its_name_and_its_number() -> None:
     def made(name: str) -> int:
         space: dict[str, object] = {"here": here}
         exec(compile(f"def {name}(): return here()", f"<{name}>", "exec"), space)
@@ -100,13 +100,13 @@ def test_code_that_is_gone_keeps_its_name_and_its_number() -> None:
         assert _native.resolve_stack(number)[1] == (f"<made_{i}>", 1, f"made_{i}")
 
 
-def test_a_file_name_that_is_no_text_is_shown_escaped() -> None:
+def test_a_file_name_that_is_not_utf8_is_shown_escaped() -> None:
     space: dict[str, object] = {"here": here}
     exec(compile("def f(): return here()", "<\udc80>", "exec"), space)
     assert _native.resolve_stack(space["f"]())[1][0] == "<\\udc80>"  # type: ignore[operator]
 
 
-def test_a_number_that_nobody_got_is_no_stack() -> None:
+def test_an_unassigned_number_is_not_a_stack() -> None:
     assert _native.resolve_stack(0) == ()
     assert _native.resolve_stack(2**32 - 1) == ()
     interned, lost = _native.stack_statistics()

@@ -28,7 +28,7 @@ WAIT = Finding("redundant-wait", True, None, Access("wait", stream=2, stack=(HER
         {"kind": "race", "function": "refill", "file": "loader.py"},
     ],
 )
-def test_a_finding_that_fits_is_set_aside_with_its_reason(conditions):
+def test_a_matching_finding_is_suppressed_with_its_reason(conditions):
     findings = judge([RACE], Coverage(2, 2), [Suppression(reason="known", **conditions)])
     assert (list(findings), findings.unused_suppressions) == ([], ())
     assert findings.suppressed[0].finding is RACE
@@ -39,12 +39,12 @@ def test_a_finding_that_fits_is_set_aside_with_its_reason(conditions):
 @pytest.mark.parametrize(
     "conditions", [{"fingerprint": "0"}, {"kind": "leak"}, {"function": "save"}, {"kind": "race", "file": "other.py"}]
 )
-def test_one_that_fits_nothing_is_told_as_unused(conditions):
+def test_a_suppression_that_matches_nothing_is_reported_as_unused(conditions):
     rule = Suppression(reason="known", **conditions)
     findings = judge([RACE, WAIT], Coverage(2, 2), [rule])
     assert list(findings) == [RACE, WAIT]
     assert findings.unused_suppressions == (rule,)
-    assert f"unused suppression: {rule.conditions}; nothing fits it, so remove it" in plain_text(findings)
+    assert f"unused suppression: {rule.conditions}; it matches nothing, so remove it" in plain_text(findings)
 
 
 def test_a_reason_is_required():
@@ -84,22 +84,22 @@ def test_they_are_read_from_a_file_of_their_own(tmp_path):
         ("[[ignore]]\n", "has no setting 'ignore' for the sanitizer; it has suppress"),
     ],
 )
-def test_a_file_with_a_mistake_says_where(tmp_path, text, message):
+def test_a_mistake_in_a_file_is_reported_with_its_place(tmp_path, text, message):
     path = tmp_path / "known.toml"
     path.write_text(text)
     with pytest.raises(et.UsageError, match=message):
         load_suppressions(path)
 
 
-def test_a_project_file_with_something_else_in_our_place_says_where(tmp_path):
+def test_a_project_file_with_a_wrong_type_is_reported_with_its_place(tmp_path):
     path = tmp_path / "pyproject.toml"
     path.write_text("[tool]\neventide = 3\n")
     with pytest.raises(et.UsageError, match=r"pyproject\.toml: tool\.eventide is a table, not 3"):
         load_suppressions(path)
 
 
-def test_a_file_that_is_not_there_says_so(tmp_path):
-    with pytest.raises(et.UsageValueError, match=r"cannot be read from .*none\.toml: No such file"):
+def test_a_missing_file_of_suppressions_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"cannot be read from .*none\.toml: No such file"):
         load_suppressions(tmp_path / "none.toml")
 
 

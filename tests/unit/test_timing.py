@@ -28,7 +28,7 @@ def test_the_type_is_checked_first(end):
         et.Event("cpu").elapsed_time(end)
 
 
-def test_a_stream_is_no_end_event(stream):
+def test_a_stream_is_not_an_end_event(stream):
     with pytest.raises(TypeError):
         done(stream).elapsed_time(stream)
 
@@ -55,7 +55,6 @@ def test_recording_is_checked_before_completion(stream, gate):
 
 @pytest.mark.parametrize("pending", ["start", "end", "both"])
 def test_calling_too_early_says_to_synchronize_first(stream, other, gate, pending):
-    # known failure 26: people forget to synchronize
     gate.hold(stream)
     start = recorded(stream) if pending != "end" else done(other)
     end = recorded(stream) if pending != "start" else done(other)
@@ -103,19 +102,17 @@ def test_elapsed_time_may_be_negative(stream):
 
 
 def test_elapsed_time_of_an_event_with_itself_is_zero(stream):
-    # known failure 18: equal times were an error
     event = done(stream)
     assert event.elapsed_time(event) == 0.0
 
 
 def test_back_to_back_events_of_one_stream_are_never_reversed(stream):
-    # known failure 18: time was taken when a host listener ran, so short intervals came out reversed
     events = [recorded(stream) for _ in range(300)]
     stream.synchronize(timeout=TIMEOUT)
     assert all(first.elapsed_time(second) >= 0 for first, second in pairwise(events))
 
 
-def test_time_is_when_the_device_passed_the_marker_not_when_the_host_noticed(stream):
+def test_time_is_taken_when_the_device_passes_the_marker_not_when_the_host_queries(stream):
     first = recorded(stream)
     second = done(stream)  # the host looks at the second before it looks at the first
     fence = done(stream)

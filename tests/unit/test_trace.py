@@ -9,7 +9,7 @@ from eventide.trace import CATEGORIES, SCHEMAS
 from tests.reference.traces import small_trace
 
 
-def test_a_trace_of_nothing_has_every_table_empty():
+def test_an_empty_trace_has_every_table():
     trace = et.Trace({})
     assert {name: table.num_rows for name, table in trace.tables.items()} == dict.fromkeys(SCHEMAS, 0)
     assert all(table.schema.equals(SCHEMAS[name]) for name, table in trace.tables.items())
@@ -22,7 +22,13 @@ def test_columns_that_are_missing_are_null_and_all_have_the_type_of_the_schema()
     assert trace.spans.schema.equals(SCHEMAS["spans"])
     assert trace.spans.column("name").to_pylist() == ["a", "b"]
     assert trace.spans.column("duration").to_pylist() == [None, None]
-    assert repr(trace) == "<Trace of 2 spans>"
+    assert repr(trace) == "<Trace of 2 spans, 1e-09 s>"
+
+
+def test_the_repr_has_counts_source_and_duration():
+    spans = {"name": ["a", "b"], "start": [0, 500_000_000], "duration": [10, 1_000_000_000]}
+    trace = et.Trace({"tracks": {"kind": ["thread"]}, "spans": spans}, {"source": "kineto"})
+    assert repr(trace) == "<Trace of 1 tracks, 2 spans from kineto, 1.5 s>"
 
 
 def test_a_pyarrow_table_may_have_its_columns_in_another_order_and_type():
@@ -47,7 +53,7 @@ def test_columns_may_be_numpy_arrays_or_arrow_arrays():
     ]
 
 
-def test_half_a_surrogate_pair_is_spelled_out():
+def test_a_lone_surrogate_is_escaped():
     trace = et.Trace({"spans": {"name": ["a\ud800b", None, "é"], "args": ['{"a": "\udfff"}', None, None]}})
     assert trace.spans.column("name").to_pylist() == ["a\\ud800b", None, "é"]
     assert trace.spans.column("args").to_pylist() == ['{"a": "\\udfff"}', None, None]
@@ -61,7 +67,7 @@ def test_half_a_surrogate_pair_is_spelled_out():
         ({"spans": [1]}, TypeError, "spans must be a pyarrow.Table or a dict of columns, not list"),
     ],
 )
-def test_tables_and_columns_that_nobody_knows_are_refused(tables, error, words):
+def test_unknown_tables_and_columns_are_refused(tables, error, words):
     with pytest.raises(error, match=words):
         et.Trace(tables)
 
@@ -86,7 +92,7 @@ def test_sql_sees_the_tables_by_name_with_their_row_numbers_as_id():
     assert trace.sql(f"{waits} where e.kind = 'wait'").fetchall() == [("copy batch", "forward")]
 
 
-def test_sql_that_names_no_table_can_ask_which_there_are():
+def test_sql_can_list_the_tables():
     assert sorted(row[0] for row in small_trace().sql("show tables").fetchall()) == sorted(SCHEMAS)
 
 
@@ -105,7 +111,7 @@ def test_arguments_are_json_that_sql_can_look_into():
     [
         ("select nothing from spans", et.UsageError, 'the query is wrong: .*"nothing" not found'),
         ("selct 1", ValueError, "the query is wrong: Parser Error"),
-        ("", ValueError, "the query gives no rows: ''; ask with SELECT"),
+        ("", ValueError, "the query returns no rows: ''; use SELECT"),
         (7, TypeError, "sql takes the query as text, not int"),
     ],
 )

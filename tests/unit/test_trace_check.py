@@ -13,7 +13,7 @@ def spans(**columns):
     return et.Trace({"tracks": {"kind": ["thread"]}, "spans": {**made, **columns}})
 
 
-def test_a_sound_trace_says_what_it_is_made_of():
+def test_check_of_a_valid_trace_counts_its_rows():
     checked = small_trace().check()
     assert checked.rows["spans"] == 5
     assert checked.unfinished == 1
@@ -22,7 +22,7 @@ def test_a_sound_trace_says_what_it_is_made_of():
     odd_names_trace().check()
 
 
-def test_a_trace_of_nothing_is_sound():
+def test_an_empty_trace_passes_the_check():
     checked = et.Trace({}).check()
     assert set(checked.rows.values()) == {0}
     assert (checked.unfinished, checked.first, checked.last) == (0, None, None)
@@ -51,7 +51,7 @@ def test_a_trace_of_nothing_is_sound():
         (et.Trace({}, {"account": 7}), r"metadata\['account'\] is 7, not a dict"),
     ],
 )
-def test_an_unsound_trace_says_which_row_is_wrong(trace, words):
+def test_check_of_an_invalid_trace_names_the_row(trace, words):
     with pytest.raises(et.UsageError, match=f"the trace does not hold together: .*{words}"):
         trace.check()
 

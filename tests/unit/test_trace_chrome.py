@@ -1,4 +1,4 @@
-"""Chrome JSON: torch.profiler's layout, valid whatever the names, nested whatever overlaps; it comes back whole."""
+"""Chrome JSON: torch.profiler's layout, valid whatever the names, nested whatever overlaps; it is read back whole."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ THREAD = {"kind": ["thread"], "name": ["main"], "pid": [7], "tid": [8]}
 
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])
 @pytest.mark.parametrize("trace", [small_trace(), odd_names_trace(), et.Trace({})], ids=["small", "odd names", "empty"])
-def test_everything_comes_back(trace, suffix, tmp_path):
+def test_every_row_is_read_back(trace, suffix, tmp_path):
     path = trace.save(tmp_path / f"t{suffix}")
     assert_same(et.open_trace(path), trace)
 
@@ -62,7 +62,7 @@ def test_categories_are_those_that_torch_profiler_would_write(tmp_path):
         "device": [None, "cuda:1"],
         "stream": [None, 2],
     }
-    told = [
+    expected = [
         (0, "op", "aten::add", "cpu_op"),
         (0, "runtime", "cudaLaunchKernel", "cuda_runtime"),
         (0, "sync", "cudaDeviceSynchronize", "cuda_runtime"),
@@ -75,7 +75,7 @@ def test_categories_are_those_that_torch_profiler_would_write(tmp_path):
         (1, "wait", "my own wait", "gpu_user_annotation"),
         (1, "annotation", "step", "gpu_user_annotation"),
     ]
-    track, category, name, chrome = zip(*told, strict=True)
+    track, category, name, chrome = zip(*expected, strict=True)
     trace = et.Trace({"tracks": tracks, "spans": spans(track=track, category=category, name=name)})
     events = saved(trace, tmp_path / "t.json")["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "X"] == list(chrome)
@@ -85,7 +85,7 @@ def test_categories_are_those_that_torch_profiler_would_write(tmp_path):
     assert [event["args"].get("device") for event in on_device] == [1, 1, 1, 1, 1, None, None]
 
 
-def test_arguments_of_the_program_are_kept_and_not_said_twice(tmp_path):
+def test_arguments_of_the_program_are_kept_and_written_once(tmp_path):
     tracks = {"kind": ["stream"], "device": ["cuda:0"], "stream": [7]}
     args = ['{"stream": 9, "correlation": 5}', None, "{}", ' { "a" : [1, {"b": "}"}] } ']
     trace = et.Trace({"tracks": tracks, "spans": spans(args=args, category=["kernel"] * 4)})
@@ -100,7 +100,7 @@ def test_arguments_of_the_program_are_kept_and_not_said_twice(tmp_path):
 @pytest.mark.parametrize(
     "args", ['{"eventide": {"work": 3}}', '{"a": NaN}', '{"a": -Infinity, "b": "{"}', "not JSON", '{"a": 01}', "[1]"]
 )
-def test_arguments_that_json_cannot_hold_or_that_look_like_ours_come_back_too(args, tmp_path):
+def test_arguments_that_are_not_json_or_collide_with_ours_are_read_back(args, tmp_path):
     trace = et.Trace(
         {
             "tracks": THREAD,
@@ -173,10 +173,10 @@ def test_our_own_allocations_are_instants_of_memory_too_and_are_left_out_again_w
     events = saved(trace, tmp_path / "t.json")["traceEvents"]
     seen = [event["args"] for event in events if event["name"] == "[memory]"]
     assert {event["cat"] for event in events if event["name"] == "[memory]"} == {"cpu_instant_event"}
-    told = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
-    assert [tuple(args[name] for name in told) for args in seen] == [
+    expected = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
+    assert [tuple(args[name] for name in expected) for args in seen] == [
         (addresses[0], 1000, 1000, 1000, 0, -1),
-        (addresses[1], 24, 24, 24, 20, 1),  # torch's type for anybody's device
+        (addresses[1], 24, 24, 24, 20, 1),  # torch's type for a device of another backend
         (addresses[0], -1000, 0, 0, 0, -1),
         (addresses[1], -24, 0, 0, 20, 1),
     ]
@@ -187,7 +187,7 @@ def test_our_own_allocations_are_instants_of_memory_too_and_are_left_out_again_w
     assert memory(back) == memory(trace)
 
 
-def test_memory_that_somebody_told_is_not_told_twice(tmp_path):
+def test_recorded_memory_events_are_not_written_twice(tmp_path):
     with et.profile(profile_memory=True) as profiler:
         profiler.record_backend_memory_event(4096, 64, 64, 128, "sim:1")
         et.empty(24, device="sim:1").free()
@@ -201,13 +201,13 @@ def test_memory_that_somebody_told_is_not_told_twice(tmp_path):
     ]
 
 
-def test_a_file_that_somebody_edited_is_read_as_anybodys(tmp_path):
+def test_an_edited_file_is_read_as_a_file_of_another_tool(tmp_path):
     document = saved(small_trace(), tmp_path / "t.json")
     document["traceEvents"] = [event for event in document["traceEvents"] if event["name"] != "forward"]
     (tmp_path / "t.json").write_text(json.dumps(document))
     trace = et.open_trace(tmp_path / "t.json")
     assert trace.spans.num_rows == 4
-    assert any("what only Eventide knows was left out" in warning for warning in trace.metadata["warnings"])
+    assert any("columns that only Eventide writes were left out" in warning for warning in trace.metadata["warnings"])
 
 
 def test_the_same_trace_is_the_same_file(tmp_path):
@@ -216,7 +216,7 @@ def test_the_same_trace_is_the_same_file(tmp_path):
     assert gzip.decompress(one.read_bytes()) == small_trace().save(tmp_path / "3.json").read_bytes()
 
 
-def test_a_trace_that_refers_to_nothing_is_refused_before_anything_is_written(tmp_path):
+def test_a_trace_with_dangling_references_is_refused_before_anything_is_written(tmp_path):
     trace = et.Trace({"tracks": THREAD, "spans": spans(track=[3])})
     for suffix in (".json", ".pftrace"):
         with pytest.raises(et.UsageError, match=r"spans\[0\].track is 3, and there are 1 tracks; see Trace.check"):

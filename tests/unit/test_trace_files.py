@@ -1,6 +1,8 @@
-"""open_trace and Trace.save: which reader and which writer, and what is said where there is none."""
+"""open_trace and Trace.save: which reader and which writer, and the error if there is none."""
 
+import errno
 import gzip
+import pickle
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +39,7 @@ def packet(length):
         ("a.json", b'ts": 3}, {"ph": "X"} a head that is lost', "json"),
     ],
 )
-def test_what_a_file_is_is_told_by_content_first_and_by_name_second(name, content, found, tmp_path):
+def test_the_format_is_detected_by_content_first_and_by_name_second(name, content, found, tmp_path):
     file = tmp_path / name
     file.write_bytes(content)
     assert _open.find_format(file) == found
@@ -53,9 +55,16 @@ def test_the_reader_is_imported_on_use_and_gets_the_path(tmp_path, monkeypatch):
     assert seen == [file]
 
 
-def test_a_missing_file_is_a_usage_error_that_names_it(tmp_path):
-    with pytest.raises(et.UsageError, match=r"there is no file '.*gone.json'; give the path of a trace"):
-        et.open_trace(tmp_path / "gone.json")
+@pytest.mark.parametrize("suffix", [*_open.SUFFIXES, ""])
+def test_a_missing_file_is_an_os_error_that_names_it(tmp_path, suffix):
+    file = tmp_path / f"gone{suffix}"
+    with pytest.raises(FileNotFoundError, match=r"there is no file '.*gone.*'; give the path of a trace") as caught:
+        et.open_trace(file)
+    error = caught.value
+    assert isinstance(error, et.TraceFileNotFoundError)
+    assert (error.errno, error.strerror, error.filename) == (errno.ENOENT, "No such file or directory", str(file))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), copy.errno, copy.filename) == (type(error), str(error), error.errno, error.filename)
 
 
 def test_a_directory_that_is_no_trace_is_a_usage_error(tmp_path):
@@ -74,7 +83,7 @@ def damaged(raises):
 
 
 @pytest.mark.parametrize("error", [KeyError("version"), OSError("corrupt\n page"), ValueError("bad base64")])
-def test_what_a_reader_stumbles_over_is_a_damaged_file(error, tmp_path, monkeypatch):
+def test_an_exception_in_a_reader_is_reported_as_a_damaged_file(error, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "eventide.trace.formats.chrome._reader", damaged(error))
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(et.TraceFormatError, match=r"the file is damaged \(.*\); copy or write it again .*a.json"):
@@ -86,8 +95,9 @@ def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatc
         sys.modules, "eventide.trace.formats.chrome._reader", damaged(PermissionError(13, "Permission denied"))
     )
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(et.UsageError, match=r"cannot read '.*a.json': Permission denied"):
+    with pytest.raises(PermissionError, match=r"cannot read '.*a.json': Permission denied") as caught:
         et.open_trace(tmp_path / "a.json")
+    assert isinstance(caught.value, et.TraceFileError)
 
 
 @pytest.mark.parametrize("suffix", [".pftrace", ".json", ".parquet"])
@@ -134,7 +144,6 @@ def test_a_path_of_the_wrong_type_is_a_type_error():
         ("a.eventide", "cannot save 'a.eventide': only a running recorder writes .eventide; use .pftrace"),
         ("a.txt", "cannot tell from 'a.txt' what to write; use .pftrace"),
         ("a", "cannot tell from 'a' what to write"),
-        ("gone/a.json", "there is no directory '.*gone'; make it first"),
     ],
 )
 def test_a_name_that_cannot_be_saved_has_a_remedy_and_leaves_no_file(name, words, tmp_path):
@@ -143,7 +152,15 @@ def test_a_name_that_cannot_be_saved_has_a_remedy_and_leaves_no_file(name, words
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_of_somebody_else_is_not_replaced(tmp_path):
+@pytest.mark.parametrize("suffix", _save.WRITERS)
+def test_a_missing_directory_is_an_os_error(tmp_path, suffix):
+    with pytest.raises(FileNotFoundError, match=r"there is no directory '.*gone'; make it first") as caught:
+        small_trace().save(tmp_path / "gone" / f"a{suffix}")
+    assert isinstance(caught.value, et.TraceFileError)
+    assert caught.value.filename == str(tmp_path / "gone" / f"a{suffix}")
+
+
+def test_a_directory_that_is_not_a_trace_is_not_replaced(tmp_path):
     folder = tmp_path / "a.parquet"
     folder.mkdir()
     (folder / "thesis.txt").touch()
@@ -180,8 +197,9 @@ def test_a_writer_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     writer(monkeypatch, "perfetto._writer", write)
-    with pytest.raises(et.UsageError, match=r"cannot write '.*a.pftrace': No space left on device"):
+    with pytest.raises(et.TraceFileError, match=r"cannot write '.*a.pftrace': No space left on device") as caught:
         small_trace().save(target)
+    assert caught.value.errno == errno.ENOSPC
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 

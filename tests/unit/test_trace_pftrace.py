@@ -1,4 +1,4 @@
-"""Perfetto's files: ours come back whole, those of others become spans, instants, counters and edges."""
+"""Perfetto's files: ours are read back whole, those of other writers become spans, instants, counters and edges."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from tests.reference.traces import assert_same, odd_names_trace, small_trace
 
 
 @pytest.mark.parametrize("trace", [small_trace(), odd_names_trace(), et.Trace({})], ids=["small", "odd names", "empty"])
-def test_everything_comes_back(trace, tmp_path):
+def test_every_row_is_read_back(trace, tmp_path):
     assert_same(et.open_trace(trace.save(tmp_path / "t.pftrace")), trace)
 
 
@@ -58,10 +58,10 @@ def test_nothing_is_read_behind_a_damaged_piece_because_times_are_differences(tm
     assert 1000 < trace.spans.num_rows < 5900
 
 
-def test_packets_that_inflate_without_end_are_refused(tmp_path):
+def test_packets_that_inflate_beyond_the_limit_are_refused(tmp_path):
     path = tmp_path / "t.pftrace"
     path.write_bytes(field(1, field(50, zlib.compress(bytes(80 << 20), 9))))
-    with pytest.raises(et.TraceFormatError, match="this looks like a bomb"):
+    with pytest.raises(et.TraceFormatError, match="this looks like a decompression bomb"):
         et.open_trace(path)
 
 
@@ -71,11 +71,11 @@ def test_a_compressed_file_is_read(tmp_path):
     assert_same(et.open_trace(path), small_trace())
 
 
-def test_a_newer_version_says_so(tmp_path):
+def test_a_newer_version_is_refused_by_name(tmp_path):
     about = json.dumps({"version": 9})
     path = tmp_path / "t.pftrace"
     path.write_bytes(field(1, field(5, field(2, field(1, "eventide") + field(2, about)))))
-    with pytest.raises(et.TraceFormatError, match="has version 9 and this Eventide knows 1; install a newer one"):
+    with pytest.raises(et.TraceFormatError, match="has version 9 and this Eventide reads 1; install a newer one"):
         et.open_trace(path)
 
 
@@ -135,7 +135,7 @@ def test_plain_names_and_absolute_times(tmp_path):
     assert trace.metadata["source"] == "perfetto"
 
 
-def test_interned_names_are_forgotten_when_the_sequence_says_so(tmp_path):
+def test_interned_names_are_cleared_when_the_sequence_requests_it(tmp_path):
     trace = opened(
         tmp_path,
         packet(field(13, 1), interned(name=(1, "first"))),
@@ -148,7 +148,7 @@ def test_interned_names_are_forgotten_when_the_sequence_says_so(tmp_path):
     )
     assert columns(trace.instants, "name", "time") == [("first", 1), ("second", 2), ("second", 3)]
     assert trace.metadata["account"]["lost"] == 1
-    assert "1 events need what was said before the file begins" in trace.metadata["warnings"][0]
+    assert "1 events need packets before the start of the file" in trace.metadata["warnings"][0]
 
 
 def test_times_may_be_differences_on_a_clock_of_the_sequence(tmp_path):
@@ -285,13 +285,13 @@ def test_older_writers_describe_the_thread_once_and_count_microseconds(tmp_path)
     assert trace.metadata["account"]["legacy"] == 1
 
 
-def test_texts_that_are_no_utf8_are_repaired(tmp_path):
+def test_texts_that_are_not_utf8_are_repaired(tmp_path):
     trace = opened(tmp_path, packet(field(8, 1), event(INSTANT, field(23, b"\xff ok"), field(11, 9))))
     assert columns(trace.instants, "name") == [("\ufffd ok",)]
     assert "some texts are no UTF-8" in trace.metadata["warnings"][0]
 
 
-def test_a_trace_of_the_kernel_alone_says_that_there_are_no_track_events(tmp_path):
+def test_a_kernel_trace_without_track_events_is_an_error(tmp_path):
     path = tmp_path / "t.pftrace"
     path.write_bytes(field(1, field(8, 1) + field(1, b"\x08\x00")))
     with pytest.raises(et.TraceFormatError, match="there are no track events in this Perfetto trace"):

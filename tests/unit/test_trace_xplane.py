@@ -62,7 +62,7 @@ def test_events_are_spans_with_their_statistics_on_unix_time(tmp_path):
     assert trace.metadata["profile"]["/host:metadata"] == {"jax_version": "0.10"}
 
 
-def test_what_things_are_is_told_by_where_they_stand(tmp_path):
+def test_kinds_are_determined_by_plane_and_line(tmp_path):
     trace = opened(tmp_path, HOST, GPU, TPU, environment())
     found = dict(zip(trace.spans.column("name").to_pylist(), trace.spans.column("category").to_pylist(), strict=True))
     assert found == {
@@ -99,7 +99,7 @@ def test_planes_are_processes_and_devices_and_lines_are_threads_and_streams(tmp_
     assert [(row["pid"], row["tid"]) for row in trace.tracks.to_pylist()[:2]] == [(4711, None), (4711, 5)]
 
 
-def test_a_launch_is_tied_to_its_kernel_and_a_consumer_to_what_produced_for_it(tmp_path):
+def test_a_launch_is_linked_to_its_kernel_and_a_consumer_to_its_producer(tmp_path):
     launch = Event("cuLaunchKernel", 100_000, 50_000, {"correlation_id": 8})
     flows = [
         Event("early", 0, 0, {"_pt": 15, "_p": 7}),
@@ -116,7 +116,7 @@ def test_a_launch_is_tied_to_its_kernel_and_a_consumer_to_what_produced_for_it(t
     assert gemm["submit"] == BEGAN + 100
 
 
-def test_statistics_of_a_kind_stand_with_each_event_unless_they_are_long(tmp_path):
+def test_statistics_of_a_kind_are_in_each_event_unless_they_are_long(tmp_path):
     kinds = {"dot": {"flops": 2**63 + 1, "long_name": "x" * 300, "proto": b"\x00\xff"}}
     plane = Plane("/host:CPU", [Line("python", [Event("dot", stats={"a": -1}), Event("dot")])], kinds=kinds)
     trace = opened(tmp_path, plane, environment())
@@ -172,14 +172,14 @@ def test_a_directory_gives_its_newest_run_and_several_hosts_are_a_question(tmp_p
 
 
 @pytest.mark.parametrize("name", ["host.xplane.pb", "renamed", "host.xplane.pb.gz"])
-def test_a_profile_is_known_by_its_content_whatever_its_name(tmp_path, name):
+def test_a_profile_is_detected_by_its_content_whatever_its_name(tmp_path, name):
     data = encode([HOST, environment()])
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     assert read_spans(et.open_trace(path)) == expected_spans([HOST, environment()])
 
 
-def test_a_profile_that_was_cut_says_where_in_one_line(tmp_path):
+def test_a_truncated_profile_is_reported_in_one_line_with_the_offset(tmp_path):
     data = encode([HOST, GPU, environment()])
     path = tmp_path / "host.xplane.pb"
     whole = {len(encode([HOST])), len(encode([HOST, GPU]))}
@@ -195,7 +195,7 @@ def test_a_profile_that_was_cut_says_where_in_one_line(tmp_path):
         assert "\n" not in str(caught.value)
 
 
-def test_whatever_bytes_are_changed_it_is_a_trace_that_holds_together_or_a_format_error(tmp_path):
+def test_any_changed_bytes_give_a_consistent_trace_or_a_format_error(tmp_path):
     data, path = encode([HOST, GPU, TPU, environment()]), tmp_path / "host.xplane.pb"
     chance = random.Random(7)
     refused = 0

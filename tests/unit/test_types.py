@@ -5,6 +5,7 @@ from typing import assert_type
 import numpy as np
 
 import eventide as et
+from eventide.trace import Result
 
 
 @et.work(reads="source", writes=["target"], duration=1e-6)
@@ -31,3 +32,11 @@ def test_reads_and_writes_take_buffers_arrays_and_containers_of_them() -> None:
     et.host_access(reads=buffer, writes=[array, memoryview(bytearray(4))])
     et.host_access(reads={"weights": array, "step": 3}, writes=(buffer, None))
     assert et.work(int, reads=[buffer, array], writes=()).reads == (buffer, array)
+
+
+def test_the_methods_of_a_trace_have_types() -> None:
+    trace = et.Trace({})
+    assert_type(trace.summary(), Result)
+    assert_type(trace.idle(by="stream"), Result)
+    assert_type(trace.report(), str)
+    assert trace.critical_path().wall == 0

@@ -35,7 +35,6 @@ def test_a_wait_on_a_never_recorded_event_holds_nothing(stream, gate, other):
 
 
 def test_wait_binds_to_the_version_recorded_when_it_is_called(stream, other, gate):
-    # known failure 20: a waiter on the finished first record blocked on the second
     event = et.Event("cpu")
     event.record(stream)
     other.wait_event(event)
@@ -46,7 +45,6 @@ def test_wait_binds_to_the_version_recorded_when_it_is_called(stream, other, gat
 
 
 def test_query_refers_to_the_newest_version(stream, other, gate):
-    # known failure 20: query said done while the second record was pending
     event = et.Event("cpu")
     event.record(other)
     event.synchronize(timeout=TIMEOUT)
@@ -82,8 +80,7 @@ def test_synchronize_waits_for_the_newest_version_though_an_older_one_is_done(st
     event.synchronize(timeout=TIMEOUT)
 
 
-def test_two_threads_in_synchronize_of_one_event_both_come_back(stream, gate):
-    # known failure 19: one of them could sleep for ever
+def test_two_threads_in_synchronize_of_one_event_both_return(stream, gate):
     gate.hold(stream)
     event = stream.record_event()
     waiters = [blocked_in(lambda: event.synchronize(timeout=TIMEOUT)) for _ in range(4)]
@@ -113,7 +110,6 @@ def test_an_event_is_safe_to_use_from_several_threads(make_stream):
 
 
 def test_a_stream_is_busy_while_its_last_work_runs(stream, gate):
-    # known failure 21: a stream said idle while its last task was still running
     future = gate.hold(stream)
     assert stream.pending == 0
     assert stream.query() is False
@@ -124,7 +120,6 @@ def test_a_stream_is_busy_while_its_last_work_runs(stream, gate):
 
 
 def test_synchronize_waits_whatever_stream_and_thread_it_is_called_from(stream, other, gate):
-    # known failure 21: synchronizing from another device returned at once
     future = gate.hold(stream)
 
     def elsewhere() -> bool:

@@ -1,11 +1,13 @@
 """`et.work`: names and memory declared where the function is defined, or for one call."""
 
 import inspect
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 import eventide as et
+from eventide.runtime import wrap_submitted
 from tests.helpers import TIMEOUT, eventually, hook_calls
 
 
@@ -39,7 +41,7 @@ def test_declared_work_runs_and_gives_its_value(stream, buffers):
     assert stream.submit(multiply, *buffers, scale=3).result(TIMEOUT) == 3
 
 
-def test_declared_work_can_be_called_directly_and_keeps_its_face():
+def test_declared_work_can_be_called_directly_and_keeps_its_metadata():
     assert isinstance(multiply, et.Work)
     assert multiply(1, 2, 3, scale=4) == 4
     assert (multiply.__name__, multiply.__doc__) == ("multiply", "Multiply.")
@@ -95,7 +97,7 @@ def test_host_arrays_are_memory(stream):
     assert array.sum() == 5
 
 
-def test_what_supports_only_dlpack_is_memory(stream, buffers):
+def test_an_object_that_supports_only_dlpack_is_memory(stream, buffers):
     class Tensor:
         def __dlpack__(self, **kwargs):
             return buffers[0].__dlpack__(**kwargs)
@@ -106,7 +108,7 @@ def test_what_supports_only_dlpack_is_memory(stream, buffers):
     assert submission(stream, et.work(int, reads=[Tensor()]))[1] == ((buffers[0].ptr, 8),)
 
 
-def test_without_a_declaration_nothing_is_claimed_and_the_name_is_the_function_s(stream):
+def test_without_a_declaration_the_accesses_are_unknown_and_the_name_is_the_function_s(stream):
     def plain():
         return None
 
@@ -155,7 +157,7 @@ def test_a_parameter_that_does_not_exist_is_reported_where_the_function_is_defin
 
 
 @pytest.mark.parametrize("value", [5, object()], ids=["int", "object"])
-def test_a_declared_parameter_that_is_no_memory_is_logged_for_listeners_and_the_work_runs(stream, value, caplog):
+def test_a_declared_parameter_that_is_not_memory_is_logged_and_the_work_runs(stream, value, caplog):
     @et.work(reads="x")
     def use(x):
         return x
@@ -191,3 +193,29 @@ def test_work_keeps_the_memory_it_declares_until_it_ran(stream, gate):
         future.result(TIMEOUT)
         del future
         eventually(lambda: (pointer,) in freed, "the deallocation")
+
+
+def test_submitted_functions_are_wrapped_while_a_registration_lasts() -> None:
+    native = et.Stream.submit
+    seen: list[str] = []
+
+    def noting(mark: str):
+        def wrap(fn):
+            def call(*args):
+                seen.append(mark)
+                return fn(*args)
+
+            return call
+
+        return wrap
+
+    with closing(et.Stream("cpu")) as stream:
+        first, second = wrap_submitted(noting("first")), wrap_submitted(noting("second"))
+        assert stream.submit(abs, -1).result(TIMEOUT) == 1
+        first.close()
+        first.close()
+        assert stream.submit(abs, -2).result(TIMEOUT) == 2
+        second.close()
+        assert stream.submit(abs, -3).result(TIMEOUT) == 3
+    assert seen == ["second", "first", "second"]
+    assert et.Stream.submit is native

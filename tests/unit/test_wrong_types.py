@@ -24,8 +24,7 @@ WANTS_STREAM_OR_NONE = {
 
 @pytest.mark.parametrize("thing", THINGS)
 @pytest.mark.parametrize("call", WANTS_EVENT)
-def test_a_verb_that_wants_an_event_takes_nothing_else(stream, call, thing):
-    # known failure 24: wrong types were unchecked casts
+def test_a_verb_that_requires_an_event_refuses_other_types(stream, call, thing):
     with pytest.raises(et.UsageTypeError):
         WANTS_EVENT[call](stream, THINGS[thing])
     with pytest.raises(et.UsageTypeError):
@@ -34,7 +33,7 @@ def test_a_verb_that_wants_an_event_takes_nothing_else(stream, call, thing):
 
 @pytest.mark.parametrize("thing", THINGS)
 @pytest.mark.parametrize("call", WANTS_STREAM)
-def test_a_verb_that_wants_a_stream_takes_nothing_else(stream, call, thing):
+def test_a_verb_that_requires_a_stream_refuses_other_types(stream, call, thing):
     with pytest.raises(et.UsageTypeError):
         WANTS_STREAM[call](stream, THINGS[thing])
     with pytest.raises(et.UsageTypeError):
@@ -43,7 +42,7 @@ def test_a_verb_that_wants_a_stream_takes_nothing_else(stream, call, thing):
 
 @pytest.mark.parametrize("thing", [thing for thing in THINGS if thing != "None"])
 @pytest.mark.parametrize("call", WANTS_STREAM_OR_NONE)
-def test_a_verb_that_may_want_a_stream_takes_nothing_else(stream, call, thing):
+def test_a_verb_with_an_optional_stream_refuses_other_types(stream, call, thing):
     with pytest.raises(et.UsageTypeError):
         WANTS_STREAM_OR_NONE[call](stream, THINGS[thing])
     with pytest.raises(et.UsageTypeError):
@@ -100,7 +99,7 @@ def test_a_refused_call_fires_no_hook_and_changes_nothing(stream):
     stream.synchronize(timeout=TIMEOUT)
 
 
-def test_an_event_that_failed_to_record_shows_no_id(make_stream):
+def test_an_event_whose_record_failed_has_no_visible_id(make_stream):
     stream = make_stream()
     stream.close(timeout=TIMEOUT)
     event = et.Event("cpu")
@@ -110,7 +109,6 @@ def test_an_event_that_failed_to_record_shows_no_id(make_stream):
 
 
 def test_blocking_events_work_like_others(stream, gate):
-    # known failure 25: accepted and ignored; a device that knows no difference serves both
     event = et.Event("cpu", blocking=True)
     gate.hold(stream)
     event.record(stream)

@@ -1,4 +1,4 @@
-// One bind_<thing> per thing; module.cpp only lists them.
+// One bind_<subject> function per file; module.cpp calls them.
 #pragma once
 
 #include <nanobind/nanobind.h>

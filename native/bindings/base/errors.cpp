@@ -31,7 +31,7 @@ const char* class_name(ErrorKind kind) {
 }  // namespace
 
 PyObject* errors_attribute(const char* name) {
-    PyErr_Clear();  // what we are about to raise says it better
+    PyErr_Clear();  // the error raised next is more specific
     PyObject* module = PyImport_ImportModule("eventide.errors");
     if (!module) return nullptr;
     PyObject* value = PyObject_GetAttrString(module, name);
@@ -164,26 +164,27 @@ bool parse_arguments(const char* function, const char* const* names, PyObject** 
     return true;
 }
 
-PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeout_ns) {
+PyObject* raise_timeout(const char* verb, const std::string& what, const Timeout& timeout) {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.4g", double(timeout_ns < 1000 ? 0 : timeout_ns) * 1e-9);
-    return PyErr_Format(PyExc_TimeoutError, "%s: %s after %s s; the work goes on", verb, what.c_str(), seconds);
+    std::snprintf(seconds, sizeof seconds, "%.15g", timeout.seconds);
+    return PyErr_Format(PyExc_TimeoutError, "%s: %s after %s s; the work continues", verb, what.c_str(), seconds);
 }
 
-bool parse_timeout(PyObject* timeout, int64_t& deadline) {
-    deadline = no_deadline;
-    if (!timeout || timeout == Py_None) return true;
-    if (!PyFloat_Check(timeout) && !PyLong_Check(timeout)) {
-        raise(ErrorKind::type, "timeout must be seconds or None, not %s", Py_TYPE(timeout)->tp_name);
+bool parse_timeout(PyObject* given, Timeout& timeout) {
+    timeout = {};
+    if (!given || given == Py_None) return true;
+    if (!PyFloat_Check(given) && !PyLong_Check(given)) {
+        raise(ErrorKind::type, "timeout must be seconds or None, not %s", Py_TYPE(given)->tp_name);
         return false;
     }
-    const double seconds = PyFloat_AsDouble(timeout);
+    const double seconds = PyFloat_AsDouble(given);
     if (seconds == -1.0 && PyErr_Occurred()) return false;
     if (seconds != seconds) {
         raise(ErrorKind::value, "timeout must be a number of seconds, not nan");
         return false;
     }
-    if (seconds < 9e9) deadline = now_ns() + (seconds > 0 ? int64_t(seconds * 1e9) : 0);
+    timeout.seconds = seconds > 0 ? seconds : 0;
+    if (seconds < 9e9) timeout.deadline = now_ns() + int64_t(timeout.seconds * 1e9);
     return true;
 }
 

@@ -24,7 +24,7 @@ struct LiveFailures {
     std::mutex m;  // guards all but the last two; never held while Python code can run
     std::unordered_map<PyObject*, Held> held;
     std::unordered_set<PyObject*> shown;      // of those: what the program may have added to
-    std::unordered_set<PythonFailure*> gone;  // whose stream is gone, not reported
+    std::unordered_set<PythonFailure*> gone;  // whose stream was destroyed, not reported
     bool exiting = false;
     std::atomic<bool> any_shown{false};  // relaxed: notifier::request_sweep orders it for the notifier
     int64_t wait_ns = first_wait_ns;     // until the notifier looks again; the GIL guards it

@@ -28,13 +28,13 @@ struct Code {
     std::string_view function;
 };
 
-// Code objects in interned stacks, each held for ever: its address must not come to mean another. Guarded by the GIL.
+// Code objects in interned stacks, each held forever: its address must not be reused for another. Guarded by the GIL.
 std::unordered_map<PyCodeObject*, Code>& codes() {
     static auto* all = new std::unordered_map<PyCodeObject*, Code>;
     return *all;
 }
 
-// Frames of this code are there only because the program is watched. Held for ever; guarded by the GIL.
+// Frames of this code are there only because the program is observed. Held forever; guarded by the GIL.
 PyCodeObject* hidden = nullptr;
 
 const Code& code_of(PyCodeObject* code) {
@@ -127,8 +127,20 @@ uint32_t capture_stack_of(PyThreadState* thread) {
 }
 
 void hide_code(PyObject* code) {
-    if (!PyCode_Check(code)) throw Error(ErrorKind::type, "hide_code wants a code object");
+    if (!PyCode_Check(code)) throw Error(ErrorKind::type, "hide_code needs a code object");
     hidden = reinterpret_cast<PyCodeObject*>(Py_NewRef(code));
+}
+
+void cut_caller(PyObject* exception, PyFrameObject* caller) {
+    PyObject* trace = PyException_GetTraceback(exception);
+    if (!trace) return;
+    PyFrameObject* frame = ((PyTracebackObject*)trace)->tb_frame;
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    // The first member in all versions, set when the frame has completed. What the public API returns confirms it.
+    auto*& link = *reinterpret_cast<PyFrameObject**>(reinterpret_cast<char*>(frame) + sizeof(PyObject));
+    if (back && link == back && (!caller || caller == back)) Py_CLEAR(link);
+    Py_XDECREF(back);
+    Py_DECREF(trace);
 }
 
 void install_stack_capture() {

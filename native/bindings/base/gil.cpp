@@ -17,7 +17,7 @@ thread_local PyThreadState* kept_state = nullptr;
 std::atomic<int64_t> switch_interval_ns{5'000'000};
 std::atomic<unsigned long> main_thread{0};
 
-// So that logs and tracebacks say which thread it was.
+// So that logs and tracebacks name the thread.
 void name_python_thread(const char* name) {
     PyObject* threading = PyImport_ImportModule("threading");
     PyObject* thread = threading ? PyObject_CallMethod(threading, "current_thread", nullptr) : nullptr;
@@ -29,8 +29,8 @@ void name_python_thread(const char* name) {
     PyErr_Clear();
 }
 
-// Of a thread that has not got the GIL. When the interpreter is gone, so are the thread states, and PyGILState_Ensure
-// would read freed memory: so the question comes first, and or_park is for an end that begins meanwhile.
+// For a thread without the GIL. After the interpreter is finalized its thread states are freed, and PyGILState_Ensure
+// would read freed memory: so this is checked first, and or_park handles a finalization that starts meanwhile.
 template <class F>
 auto take(F&& f) {
     if (!Py_IsInitialized()) park_thread();

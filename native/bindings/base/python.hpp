@@ -1,4 +1,4 @@
-// What all bindings share: errors, the GIL, blocking calls, things to drop later.
+// What all bindings share: errors, the GIL, blocking calls, references to drop later.
 //
 // Rule of this folder: what runs Python code or takes the GIL below frames of the core does it inside or_park. On the
 // stacks of the core's own threads, and of plain C methods, there is no noexcept frame and no catch (...) either, see
@@ -47,9 +47,9 @@ PyObject* error_class(ErrorKind kind);
 // A new reference to eventide.errors.<name>, likewise.
 PyObject* errors_attribute(const char* name);
 
-// A verb that Python called on this thread. What a device written in Python raises below it and is no Exception
-// (KeyboardInterrupt, SystemExit) is the caller's: the core ends what it began, with an error of the device, and then
-// the verb raises what came, whatever else it would have given.
+// A verb that Python called on this thread. If a device written in Python raises something that is no
+// Exception (KeyboardInterrupt, SystemExit), the core completes its operation with an error of the device, and then the
+// verb raises that exception instead of any other result.
 class Verb {
   public:
     Verb() noexcept : outer_(std::exchange(innermost, this)) {}
@@ -88,13 +88,14 @@ PyObject* guarded(F&& f) {
     return verb.end(translated(f));
 }
 
-// The exception of failed work, kept until the last stream, marker and Future that carry it are gone. See failure.cpp.
+// The exception of failed work, kept until the last stream, marker and Future that refer to it are destroyed. See
+// failure.cpp.
 class PythonFailure final : public Failure {
   public:
     explicit PythonFailure(PyObject* exception);  // with the GIL
     ~PythonFailure() override;                    // on any thread
     PyObject* const exception;
-    // Its stream is gone. Logged when nothing is left that could show the error, if nothing ever did.
+    // Its stream was destroyed. Logged when no other object can raise the error, unless it was raised before.
     void report_unseen(const std::string& where) override;
     // The program gets the exception. With the GIL.
     void show() const;
@@ -158,7 +159,7 @@ void note_main_thread(unsigned long ident);
 
 // Drops a reference from a thread that has not got the GIL: it is done by the next one that has.
 void drop_later(PyObject* object);
-// The same for something with references of its own, without a lock or memory: a node of the list of such things.
+// The same for an object with its own references, without a lock or an allocation: a node of the list of references.
 class Dropped {
   public:
     virtual void drop() = 0;  // with the GIL; frees the object
@@ -175,11 +176,16 @@ void after_fork_in_child_python();
 inline constexpr int64_t no_deadline = INT64_MAX;
 inline constexpr int64_t slice_ns = 50'000'000;  // how long the main thread sleeps before it checks for signals
 
+struct Timeout {
+    double seconds = 0;  // as it was given
+    int64_t deadline = no_deadline;
+};
+
 // None or seconds. False with an exception set if it is neither.
-bool parse_timeout(PyObject* timeout, int64_t& deadline);
+bool parse_timeout(PyObject* given, Timeout& timeout);
 
 // Sets TimeoutError "<verb>: <what> after <the timeout> s"; returns nullptr.
-PyObject* raise_timeout(const char* verb, const std::string& what, int64_t timeout_ns);
+PyObject* raise_timeout(const char* verb, const std::string& what, const Timeout& timeout);
 
 enum class Waited { done, timeout, interrupted };
 

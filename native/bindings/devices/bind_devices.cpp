@@ -8,7 +8,6 @@
 #include "bindings/types/hot_stream.hpp"
 #include "devices/cpu.hpp"
 #include "devices/plugin.hpp"
-#include "devices/table.hpp"
 #include "runtime/device.hpp"
 #include "runtime/stream.hpp"
 

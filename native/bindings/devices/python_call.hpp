@@ -59,11 +59,11 @@ struct Method {
     // The same where there is no caller to raise it at: sys.unraisablehook gets it, and the result is nullptr.
     PyObject* or_report(std::initializer_list<PyObject*> args) const;
     void report(const Error& error) const;
-    // The value as a number. Throws Error that says what came instead, and what should: "return a MarkerState".
+    // The value as a number. Throws Error with the returned value and the remedy: "return a MarkerState".
     int64_t integer(PyObject* value, const char* remedy) const;
     // Throws Error "poll() of device 'x' returned 'yes' (str); return a MarkerState".
     [[noreturn]] void refuse(PyObject* value, const char* remedy) const;
-    // Throws the current exception as an Error; it is cleared. What is no Exception goes to the caller of the verb.
+    // Throws the current exception as an Error; it is cleared. One that is no Exception is raised by the verb.
     [[noreturn]] void fail() const;
 
   private:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <ctime>
 
+#include "bindings/base/frames.hpp"
 #include "runtime/stream.hpp"
 
 namespace eventide::python {
@@ -147,6 +148,7 @@ class PythonStream final : public DeviceStream {
         const Owned r(m_.error({(PyObject*)marker.handle}));
         if (r == Py_None) return {};
         if (!PyExceptionInstance_Check(r)) m_.error.refuse(r, "return an exception or None");
+        cut_caller(r, nullptr);  // the device may have caught it inside a call of the program
         return Ref<Failure>(new PythonFailure(r));
     }
 
@@ -221,12 +223,12 @@ class OpenTask final : public Task {
     ~OpenTask() override {
         or_park([this] { Py_DECREF(token_); });
     }
-    // The stream may be held for ever if this fails: that is its error.
+    // The stream may be held forever if this fails: that is its error.
     void run() override {
         try {
             const Owned r(open_({token_}));
         } catch (const Error& e) {
-            stream_->poison(Ref<Failure>(new Failure(e.what())));
+            stream_->set_error(Ref<Failure>(new Failure(e.what())));
         }
     }
 

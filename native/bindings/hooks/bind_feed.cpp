@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "bindings/base/bind.hpp"
 #include "bindings/hooks/host_access.hpp"
-#include "hooks/foreign.hpp"
+#include "hooks/foreign_devices.hpp"
 #include "runtime/event.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/work.hpp"
@@ -24,7 +24,7 @@ struct Fed {
     int64_t start_ns, end_ns, waited_ns;
     int outcome;
     bool end;
-    std::string_view name;
+    std::string_view name, group;
 };
 
 HookRecord record_of(const Fed& fed) {
@@ -39,7 +39,7 @@ HookRecord record_of(const Fed& fed) {
     r.stream = fed.stream, r.event = fed.event, r.version = fed.version;
     r.work = fed.work, r.handle = fed.handle, r.bytes = fed.bytes;
     r.start_ns = fed.start_ns, r.end_ns = fed.end_ns, r.waited_ns = fed.waited_ns;
-    r.name = fed.name;
+    r.name = fed.name, r.group = fed.group;
     return r;
 }
 
@@ -71,16 +71,16 @@ void bind_feed(nb::module_& m) {
         "feed",
         [](int hook, int device, uint64_t stream, uint64_t event, uint64_t version, uint64_t work, uint64_t handle,
            uint64_t bytes, int64_t start_ns, int64_t end_ns, int64_t waited_ns, int outcome, bool end,
-           std::string_view name, nb::object reads, nb::object writes) {
+           std::string_view name, std::string_view group, nb::object reads, nb::object writes) {
             HookRecord r = record_of({hook, device, stream, event, version, work, handle, bytes, start_ns, end_ns,
-                                      waited_ns, outcome, end, name});
+                                      waited_ns, outcome, end, name, group});
             if (hub::listening(r.hook)) fire_with(r, reads, writes);
         },
         nb::arg("hook"), nb::arg("device") = -1, nb::arg("stream") = 0, nb::arg("event") = 0, nb::arg("version") = 0,
         nb::arg("work") = 0, nb::arg("handle") = 0, nb::arg("bytes") = 0, nb::arg("start_ns") = 0,
         nb::arg("end_ns") = 0, nb::arg("waited_ns") = 0, nb::arg("outcome") = 0, nb::arg("end") = false,
-        nb::arg("name") = std::string_view(), nb::arg("reads") = nb::none(), nb::arg("writes") = nb::none(),
-        "Calls all listeners of a hook, as the runtime does.");
+        nb::arg("name") = std::string_view(), nb::arg("group") = std::string_view(), nb::arg("reads") = nb::none(),
+        nb::arg("writes") = nb::none(), "Calls all listeners of a hook, as the runtime does.");
 }
 
 }  // namespace eventide::python

@@ -90,7 +90,8 @@ void bind_hook_record(nb::module_& m) {
         .def_prop_ro(
             "name", [](const R& x) { return x.name; }, "Of the work, stream or collective.")
         .def_prop_ro(
-            "group", [](const R& x) { return x.group; }, "Of the collective.")
+            "group", [](const R& x) { return x.group; },
+            "Of the collective; of the work of another framework, the category of its span.")
         .def_prop_ro(
             "handle", [](const R& x) { return x.r.handle; },
             "The address of the memory, or the number that pairs two ends.")

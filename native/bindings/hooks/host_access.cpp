@@ -129,7 +129,7 @@ PyMethodDef host_functions[] = {
      "if this thread runs none."},
     {"new_token", new_token, METH_NOARGS, "new_token($module)\n--\n\nA number that was not returned before."},
     {"host_signal", (PyCFunction)(void (*)(void))host_signal, METH_FASTCALL,
-     "host_signal($module, token=None, /)\n--\n\nReports that this thread hands over; returns the token."},
+     "host_signal($module, token=None, /)\n--\n\nReports a signal to another thread; returns the token."},
     {"host_memory", (PyCFunction)(void (*)(void))host_memory, METH_FASTCALL,
      "host_memory($module, address, nbytes, begins, /)\n--\n\nReports to native listeners that host memory is "
      "allocated or freed."},

@@ -14,7 +14,7 @@ namespace {
 struct Callback {
     PyObject* function;  // owned
     DeviceId device;     // its type a family of types; -1: every device
-    bool observer;       // wants the whole record
+    bool observer;       // receives the whole record
     bool end;            // called at the end of a synchronization instead of its start
     uint64_t number;
 };
@@ -44,7 +44,7 @@ void let_go(Snapshot* s) {
 }
 
 // No record: fired by fire_callbacks(), for no device and not the end of a synchronization.
-bool wants(const Callback& c, const HookRecord* r) {
+bool applies(const Callback& c, const HookRecord* r) {
     if (c.end != (r && r->end)) return false;
     if (c.device.type < 0) return true;
     return r && c.device.type == devices::family(r->device.type) &&
@@ -65,7 +65,7 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
     int made_count = 0;
     PyObject* record = nullptr;
     for (const Callback& c : s->callbacks) {
-        if (!wants(c, r)) continue;
+        if (!applies(c, r)) continue;
         PyObject* result = nullptr;
         if (c.observer) {
             if (!record) record = make_hook_record(*r);
@@ -94,7 +94,7 @@ void walk(Hook hook, const HookRecord* r, PyObject* const* args, int nargs) {
 
 class Bridge final : public hub::Listener {
   public:
-    void heard(const HookRecord& record) override {
+    void on_hook(const HookRecord& record) override {
         if (in_callback) return;
         const int turn = take_gil();
         or_park([&record] { walk(record.hook, &record, nullptr, 0); });

@@ -1,14 +1,16 @@
 // Starting and stopping the recorder, and records that other packages put into the trace.
 #include <nanobind/stl/string.h>
 
+#include <cerrno>
 #include <string>
+#include <system_error>
 
 #include "bindings/base/bind.hpp"
 #include "bindings/base/utf8.hpp"
 #include "bindings/recorder/sampler.hpp"
 #include "bindings/types/hot_span.hpp"
+#include "recorder/payload_records.hpp"
 #include "recorder/recorder.hpp"
-#include "recorder/things.hpp"
 
 namespace nb = nanobind;
 
@@ -55,9 +57,15 @@ void bind_recorder(nb::module_& m) {
         "recorder_start",
         [](const std::string& path, uint64_t buffer, bool ring, bool durable, bool stacks, const std::string& about,
            int dump_signal, int64_t hang_ns) {
-            nb::gil_scoped_release release;
-            recorder::start({path, buffer, ring, durable, stacks, about, dump_signal, hang_ns});
-            recorder::listen_to_hooks();
+            try {
+                nb::gil_scoped_release release;
+                recorder::start({path, buffer, ring, durable, stacks, about, dump_signal, hang_ns});
+                recorder::listen_to_hooks();
+            } catch (const std::system_error& e) {
+                errno = e.code().value();
+                PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+                throw nb::python_error();
+            }
         },
         nb::arg("path"), nb::arg("buffer"), nb::arg("ring"), nb::arg("durable"), nb::arg("stacks"), nb::arg("about"),
         nb::arg("dump_signal"), nb::arg("hang_ns"));

@@ -67,7 +67,7 @@ struct Steps {
 
 // Puts, and between them the same store into private memory: what delays both is the machine.
 nb::tuple slowest_puts(uint64_t n) {
-    constexpr uint64_t slow = 10'000;  // ticks, some microseconds: worth a look at the counts
+    constexpr uint64_t slow = 10'000;  // ticks, some microseconds: then the counts are read
     static Entry entries[chunk_entries];
     Steps puts(n), stores(n);
     uint32_t name = 0;

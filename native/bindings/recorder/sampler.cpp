@@ -20,7 +20,7 @@
 #include "base/stacks.hpp"
 #include "base/thread.hpp"
 #include "bindings/base/frames.hpp"
-#include "recorder/things.hpp"
+#include "recorder/payload_records.hpp"
 
 namespace eventide::python {
 namespace {
@@ -29,7 +29,7 @@ std::atomic<uint64_t> running{0};  // the number of the sampler that may continu
 std::atomic<int64_t> period_ns{0};
 std::atomic<uint64_t> numbers{0};
 
-// CPU time of a thread by its system id, as the kernel names such clocks; -1: it is gone.
+// CPU time of a thread by its system id, as the kernel names such clocks; -1: it has ended.
 int64_t cpu_of(uint64_t tid) noexcept {
     timespec t;
     if (clock_gettime(clockid_t((~uint32_t(tid) << 3) | 6), &t)) return -1;
@@ -59,7 +59,7 @@ void* sample_until_stopped(void* argument) {
     const auto mine = uint64_t(uintptr_t(argument));
     name_this_thread("et-sampler");
     thread_context.core_thread = true;
-    recorder::looks_on = true;
+    recorder::is_profiler_thread = true;
     HostLock* lock = HostLock::installed();
     Spent spent;
     while (running.load(std::memory_order_acquire) == mine) {

@@ -15,7 +15,7 @@
 #include "bindings/sanitizer/live_sanitizer.hpp"
 #include "bindings/sanitizer/sanitizer_results.hpp"
 #include "runtime/stream.hpp"
-#include "sanitizer/sanitizer_feed.hpp"
+#include "sanitizer/hook_feed.hpp"
 
 namespace nb = nanobind;
 
@@ -90,14 +90,14 @@ bool may_raise(Hook hook) {
 
 class Live final : public hub::Listener {
   public:
-    void heard(const HookRecord& record) override {
+    void on_hook(const HookRecord& record) override {
         const uint32_t stack = with_stacks ? stacks::capture() : 0;
         std::vector<std::pair<std::shared_ptr<Session>, size_t>> news;
         {
             std::lock_guard guard(lock);
             for (auto& s : sessions) {
                 if (record.hook == Hook::stream_creation) s->streams[record.stream] = record.name;
-                s->feed.heard(record, me.get(), s->stacks ? stack : 0);
+                s->feed.on_hook(record, me.get(), s->stacks ? stack : 0);
                 const size_t found = s->engine.findings().size();
                 if (s->on_finding && found > s->reported && may_raise(record.hook))
                     news.emplace_back(s, s->reported = found);
@@ -144,7 +144,7 @@ struct PyLive {
             Stream::all();  // released after the lock: the end of a stream fires a hook
         std::lock_guard guard(lock);
         for (const Ref<Stream>& s : streams) {
-            if (!s->closed()) session->feed.heard(s->creation(), me.get(), 0);
+            if (!s->closed()) session->feed.on_hook(s->creation(), me.get(), 0);
             session->streams[s->id] = s->options.name;
         }
         sessions.push_back(session);

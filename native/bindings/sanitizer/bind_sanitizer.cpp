@@ -14,7 +14,7 @@
 
 #include "bindings/base/bind.hpp"
 #include "bindings/sanitizer/sanitizer_results.hpp"
-#include "sanitizer/sanitizer.hpp"
+#include "sanitizer/engine.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -176,7 +176,7 @@ void bind_host(nb::class_<Engine>& c) {
 }  // namespace
 
 void bind_sanitizer(nb::module_& m) {
-    nb::class_<Engine> c(m, "Sanitizer", "The sanitizer's engine; see native/core/sanitizer/sanitizer.hpp.");
+    nb::class_<Engine> c(m, "Sanitizer", "The sanitizer's engine; see native/core/sanitizer/engine.hpp.");
     c.def(
         "__init__",
         [](Engine* e, bool predict, size_t max_freed, bool numbered) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/base/bind.hpp"
-#include "sanitizer/sanitizer_feed.hpp"
+#include "sanitizer/hook_feed.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -67,7 +67,7 @@ void bind_sanitizer_feed(nb::module_& m) {
                 r.writes = f.writes.data();
                 r.read_count = uint32_t(f.reads.size());
                 r.write_count = uint32_t(f.writes.size());
-                f.feed.heard(r, thread, stack);
+                f.feed.on_hook(r, thread, stack);
                 return true;
             },
             "hook"_a, "end"_a, "thread"_a, "device"_a, "stream"_a, "event"_a, "version"_a, "work"_a, "handle"_a,

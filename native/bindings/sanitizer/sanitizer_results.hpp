@@ -1,9 +1,9 @@
-// What the engine says, as plain Python values. With the GIL, and without the engine's lock: making them may run code.
+// Results of the engine as plain Python values. With the GIL, and without the engine's lock: making them may run code.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include "sanitizer/sanitizer.hpp"
+#include "sanitizer/engine.hpp"
 
 namespace eventide::python {
 

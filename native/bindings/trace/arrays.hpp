@@ -4,13 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 namespace eventide::python {
 
-template <class T, class Allocator>
-nanobind::object array(std::vector<T, Allocator>&& values) {
-    using Vector = std::vector<T, Allocator>;
+// Vector: std::vector or ZeroedVector.
+template <class Vector>
+    requires std::is_rvalue_reference_v<Vector&&>
+nanobind::object array(Vector&& values) {
+    using T = std::remove_reference_t<decltype(*values.data())>;
     auto* kept = new Vector(std::move(values));
     nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Vector*>(p); });
     return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner).cast();

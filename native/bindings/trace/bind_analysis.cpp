@@ -1,4 +1,4 @@
-// Loops over the analysis' arrays. The caller allocates every array and checks what it says. No array is converted:
+// Loops over the analysis' arrays. The caller allocates every array and checks its contents. No array is converted:
 // what is written to a converted copy would be lost.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

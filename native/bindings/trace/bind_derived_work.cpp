@@ -22,7 +22,8 @@ recorder::Operations operations_of(const nb::dict& given) {
     o.hook = c.get<int32_t>("hook"), o.end = c.get<int32_t>("end");
     o.outcome = c.get<int32_t>("outcome"), o.thread = c.get<int32_t>("thread");
     o.device = c.get<int32_t>("device"), o.name = c.get<int32_t>("name");
-    o.stack = c.get<int32_t>("stack"), o.time = c.get<int64_t>("time");
+    o.group = c.get<int32_t>("group"), o.stack = c.get<int32_t>("stack");
+    o.time = c.get<int64_t>("time");
     o.stream = c.get<int64_t>("stream"), o.event = c.get<int64_t>("event");
     o.version = c.get<int64_t>("version"), o.work = c.get<int64_t>("work");
     o.start = c.get<int64_t>("start"), o.finish = c.get<int64_t>("finish");
@@ -59,8 +60,8 @@ nb::dict to_dict(recorder::DerivedWork&& found) {
     {
         auto& c = found.spans;
         nb::dict part;
-        COLUMN(kind), COLUMN(track), COLUMN(name), COLUMN(outcome), COLUMN(stack), COLUMN(start), COLUMN(duration);
-        COLUMN(submit), COLUMN(cpu), COLUMN(work);
+        COLUMN(kind), COLUMN(track), COLUMN(name), COLUMN(group), COLUMN(outcome), COLUMN(stack), COLUMN(start);
+        COLUMN(duration), COLUMN(submit), COLUMN(cpu), COLUMN(work);
         out["spans"] = part;
         out["waited_for"] = array(std::move(found.waited_for));
     }

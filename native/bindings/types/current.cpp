@@ -35,7 +35,7 @@ struct ThreadStreams {
     std::vector<Frame> frames;  // innermost last
 };
 
-thread_local ThreadStreams* mine = nullptr;  // owned by a capsule in the thread state, which dies with the GIL held
+thread_local ThreadStreams* mine = nullptr;  // owned by a capsule in the thread state, which is freed with the GIL held
 PyObject* make_default = nullptr;
 PyObject* rewrap_stream = nullptr;
 std::map<std::pair<int16_t, int16_t>, PyObject*> defaults;
@@ -70,8 +70,8 @@ DeviceId device_of(PyObject* stream) {
     return stream_core(stream)->device_id;
 }
 
-// Where set_stream writes: the innermost frame of the work that runs, or a new one. What earlier work of the same
-// stream left behind goes: it is over.
+// The frame that set_stream writes to: the innermost one of the running work, or a new one. Frames that earlier work of
+// the same stream left are removed: that work is complete.
 Frame& writable_frame(ThreadStreams& t) {
     const Inside now;
     if (!t.frames.empty() && t.frames.back().inside == now) return t.frames.back();

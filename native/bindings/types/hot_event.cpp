@@ -6,8 +6,8 @@
 #include "bindings/types/hot_stream.hpp"
 #include "bindings/types/hot_ticket.hpp"
 #include "runtime/device.hpp"
-#include "runtime/graph.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace eventide::python {
 namespace {
@@ -116,7 +116,7 @@ Synchronization synchronization_of(Event& e, const Event::Version& v) {
     return Synchronization(r);
 }
 
-PyObject* synchronize(Event& e, int64_t deadline) {
+PyObject* synchronize(Event& e, const Timeout& timeout) {
     e.check_usable();
     refuse_in_callback("Event.synchronize()");
     const Event::Version v = e.current();
@@ -125,14 +125,13 @@ PyObject* synchronize(Event& e, int64_t deadline) {
     Waited waited = Waited::done;
     if (Marker* marker = v.marker.get(); marker && marker->pending()) {
         Blocking blocking("Event.synchronize()", marker->stream(), marker->position());
-        waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
+        waited = wait_without_gil(timeout.deadline, [marker](int64_t ns) { return marker->sleep(ns); });
     }
     drop_what_is_due();  // as in synchronize_stream
     if (!hook.end(waited, v.marker && waited == Waited::done && v.marker->failure())) return nullptr;
     if (waited == Waited::timeout)
         return raise_timeout("Event.synchronize()",
-                             e.describe() + " of " + v.marker->stream().describe() + " is still pending",
-                             deadline - hook.start_ns);
+                             e.describe() + " of " + v.marker->stream().describe() + " is still pending", timeout);
     if (waited == Waited::interrupted) return nullptr;
     if (v.marker && v.marker->failure()) {
         return raise_stream_error(*v.marker->failure(),
@@ -144,11 +143,11 @@ PyObject* synchronize(Event& e, int64_t deadline) {
 PyObject* m_synchronize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     static const char* const names[] = {"timeout"};
     Event* core = event_core(self);
-    PyObject* timeout = nullptr;
-    int64_t deadline;
-    if (!core || !parse_arguments("Event.synchronize", names, &timeout, 1, args, nargs, kwnames)) return nullptr;
-    if (!parse_timeout(timeout, deadline)) return nullptr;
-    return guarded([&] { return synchronize(*core, deadline); });
+    PyObject* given = nullptr;
+    Timeout timeout;
+    if (!core || !parse_arguments("Event.synchronize", names, &given, 1, args, nargs, kwnames)) return nullptr;
+    if (!parse_timeout(given, timeout)) return nullptr;
+    return guarded([&] { return synchronize(*core, timeout); });
 }
 
 PyObject* m_elapsed_time(PyObject* self, PyObject* end) {

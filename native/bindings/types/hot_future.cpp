@@ -6,13 +6,81 @@
 #include "base/futex.hpp"
 #include "base/wake.hpp"
 #include "bindings/hooks/synchronization.hpp"
-#include "bindings/types/future_state.hpp"
-#include "runtime/graph.hpp"
 #include "runtime/notifier.hpp"
 #include "runtime/poller.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace eventide::python {
 namespace {
+
+enum : uint32_t { pending = 0, running = 1, cancelled = 2, finished = 3, state_bits = 3 };
+constexpr uint32_t has_condition = 4;  // concurrent.futures uses it: changes are notified under the condition
+constexpr uint32_t has_callbacks = 8;
+constexpr uint32_t has_sleepers = 16;
+
+uint32_t state_of(const Future* f) {
+    return f->word.load(std::memory_order_acquire) & state_bits;
+}
+bool is_over(const Future* f) {
+    return state_of(f) >= cancelled;
+}
+
+// What concurrent.futures expects of a Future (a state by name, a Condition, waiters), made on first use.
+
+// For a Future with waiters or callbacks: a polled device is polled from now on until the work is complete.
+void poll_until_complete(Future* f) {
+    if (f->marker && !is_over(f)) poller::watch(Ref<Marker>(f->marker));
+}
+
+// For _deliver: whether concurrent.futures has used this Future.
+PyObject* future_watched(PyObject* self, void*) {
+    return PyBool_FromLong(((Future*)self)->condition != nullptr);
+}
+
+// For _deliver: publishes the state to concurrent.futures, and returns the callbacks.
+PyObject* future_settle(PyObject* self, PyObject*) {
+    auto* f = (Future*)self;
+    f->settled = state_of(f);
+    PyObject* callbacks = f->callbacks;
+    f->callbacks = nullptr;
+    return callbacks ? callbacks : PyList_New(0);
+}
+
+PyObject* future_state_name(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    static const char* const names[] = {"PENDING", "RUNNING", "CANCELLED_AND_NOTIFIED", "FINISHED"};
+    return PyUnicode_InternFromString(names[f->condition ? f->settled : state_of(f)]);
+}
+
+PyObject* future_condition(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->condition) {
+        PyObject* threading = PyImport_ImportModule("threading");
+        PyObject* made = threading ? PyObject_CallMethod(threading, "Condition", nullptr) : nullptr;
+        Py_XDECREF(threading);
+        if (!made) return nullptr;
+        if (f->condition) {  // another thread was here while we made one
+            Py_DECREF(made);
+        } else {
+            f->condition = made;
+            f->settled = f->word.fetch_or(has_condition, std::memory_order_acq_rel) & state_bits;
+            poll_until_complete(f);
+        }
+    }
+    return Py_NewRef(f->condition);
+}
+
+PyObject* future_waiters(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->waiters && !(f->waiters = PyList_New(0))) return nullptr;
+    return Py_NewRef(f->waiters);
+}
+
+PyObject* future_callbacks(PyObject* self, void*) {
+    auto* f = (Future*)self;
+    if (!f->callbacks && !(f->callbacks = PyList_New(0))) return nullptr;
+    return Py_NewRef(f->callbacks);
+}
 
 PyTypeObject* future_class = nullptr;
 PyObject* future_loader = nullptr;
@@ -69,14 +137,13 @@ bool sleep(Future* f, Marker* marker, int64_t ns) {
 }
 
 // False with an exception set: timeout, Ctrl-C, deadlock, fork.
-bool block(Future* f, const char* verb, PyObject* timeout) {
+bool block(Future* f, const char* verb, PyObject* given) {
     if (is_over(f)) {
         drop_what_is_due();  // such as the arrays that a copy kept exported
         return true;
     }
-    const int64_t start = now_ns();
-    int64_t deadline;
-    if (!parse_timeout(timeout, deadline)) return false;
+    Timeout timeout;
+    if (!parse_timeout(given, timeout)) return false;
     if (!f->stream || !process::is_current(f->stream->generation)) {
         raise(Error(ErrorKind::stream, process::before_fork("the work of this Future")));
         return false;
@@ -85,11 +152,10 @@ bool block(Future* f, const char* verb, PyObject* timeout) {
     guarded([&]() -> PyObject* {
         Blocking blocking(verb, *f->stream, f->position);
         Ref<Marker> marker(f->marker);  // the Future drops its own when it is published
-        waited = wait_without_gil(deadline, [&](int64_t ns) { return sleep(f, marker.get(), ns); });
+        waited = wait_without_gil(timeout.deadline, [&](int64_t ns) { return sleep(f, marker.get(), ns); });
         return nullptr;
     });
-    if (waited == Waited::timeout)
-        raise_timeout(verb, "work on " + f->stream->describe() + " is not done", deadline - start);
+    if (waited == Waited::timeout) raise_timeout(verb, "work on " + f->stream->describe() + " is not done", timeout);
     return waited == Waited::done;
 }
 

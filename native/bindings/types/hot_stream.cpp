@@ -5,7 +5,7 @@
 #include "bindings/types/current.hpp"
 #include "bindings/types/hot_event.hpp"
 #include "bindings/types/hot_ticket.hpp"
-#include "runtime/graph.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace eventide::python {
 namespace {
@@ -43,7 +43,7 @@ int stream_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-// A second handle for a stream whose first one is gone while its work still runs.
+// A second handle for a stream whose first one was destroyed while its work still runs.
 PyObject* m_adopt(PyObject* self, PyObject* capsule) {
     auto* core = static_cast<Stream*>(PyCapsule_GetPointer(capsule, "eventide.stream"));
     if (!core || stream_core(self)) return nullptr;
@@ -133,22 +133,22 @@ const char* const timeout_name[] = {"timeout"};
 
 PyObject* m_synchronize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     Stream* core = usable_core(self);
-    PyObject* timeout = nullptr;
-    int64_t deadline;
-    if (!core || !parse_arguments("synchronize", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
-    if (!parse_timeout(timeout, deadline)) return nullptr;
+    PyObject* given = nullptr;
+    Timeout timeout;
+    if (!core || !parse_arguments("synchronize", timeout_name, &given, 1, args, nargs, kwnames)) return nullptr;
+    if (!parse_timeout(given, timeout)) return nullptr;
     return guarded([&] {
         core->check_usable();
-        return synchronize_stream(*core, deadline, "Stream.synchronize()");
+        return synchronize_stream(*core, timeout, "Stream.synchronize()");
     });
 }
 
 PyObject* m_close(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     Stream* core = usable_core(self);
-    PyObject* timeout = nullptr;
-    int64_t deadline;
-    if (!core || !parse_arguments("close", timeout_name, &timeout, 1, args, nargs, kwnames)) return nullptr;
-    if (!parse_timeout(timeout, deadline)) return nullptr;
+    PyObject* given = nullptr;
+    Timeout timeout;
+    if (!core || !parse_arguments("close", timeout_name, &given, 1, args, nargs, kwnames)) return nullptr;
+    if (!parse_timeout(given, timeout)) return nullptr;
     return guarded([&]() -> PyObject* {
         if (!process::is_current(core->generation))
             throw Error(ErrorKind::stream, process::before_fork(core->describe()));
@@ -159,9 +159,9 @@ PyObject* m_close(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
         core->announce_deletion();
         if (PyErr_Occurred()) return nullptr;
         core->refuse();
-        PyObject* r = synchronize_stream(*core, deadline, "Stream.close()");
+        PyObject* r = synchronize_stream(*core, timeout, "Stream.close()");
         // Only now may the worker end, which reports an error as unseen; and only if none is left for the next close().
-        if (core->idle() && !core->poisoned()) core->close();
+        if (core->idle() && !core->has_error()) core->close();
         return r;
     });
 }
@@ -338,23 +338,23 @@ PyObject* stream_argument(const char* verb, PyObject* given, DeviceId device) {
     return raise(ErrorKind::type, "%s needs a Stream or None, not %s", verb, Py_TYPE(given)->tp_name);
 }
 
-PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb) {
+PyObject* synchronize_stream(Stream& stream, const Timeout& timeout, const char* verb) {
     refuse_in_callback(verb);
     Synchronization hook = synchronization_of(stream);
     if (!hook.begin()) return nullptr;
-    Stream::Sync sync = stream.begin_sync(deadline > hook.start_ns);
+    Stream::Sync sync = stream.begin_sync(timeout.deadline > hook.start_ns);
     Waited waited = Waited::done;
     if (Marker* marker = sync.marker.get()) {
         try {
             Blocking blocking(verb, stream, marker->position());
-            waited = wait_without_gil(deadline, [marker](int64_t ns) { return marker->sleep(ns); });
+            waited = wait_without_gil(timeout.deadline, [marker](int64_t ns) { return marker->sleep(ns); });
         } catch (const Error&) {
             stream.abandon_sync(*marker);
             throw;
         }
         if (waited != Waited::done && !stream.abandon_sync(*marker)) {
-            // It ended after all. An error that Ctrl-C keeps us from raising goes back into the stream.
-            if (waited == Waited::interrupted && marker->failure()) stream.poison(marker->failure());
+            // It ended meanwhile. An error that cannot be raised because of Ctrl-C is put back into the stream.
+            if (waited == Waited::interrupted && marker->failure()) stream.set_error(marker->failure());
             if (waited == Waited::timeout) waited = Waited::done;
         }
         if (waited == Waited::done) sync.failure = marker->failure();
@@ -364,7 +364,7 @@ PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb)
     if (waited == Waited::timeout)
         return raise_timeout(
             verb, stream.describe() + " is still busy, with " + std::to_string(stream.queued()) + " more queued,",
-            deadline - hook.start_ns);
+            timeout);
     if (sync.failure) return raise_failure(*sync.failure);
     Py_RETURN_NONE;
 }

@@ -22,7 +22,7 @@ Stream* usable_core(PyObject* self);
 // The stream given, or the current one of the device if it is null or None; owned. nullptr with an exception set.
 PyObject* stream_argument(const char* verb, PyObject* given, DeviceId device);
 // Blocks until everything queued is complete; raises its first error, and clears it.
-PyObject* synchronize_stream(Stream& stream, int64_t deadline, const char* verb);
+PyObject* synchronize_stream(Stream& stream, const Timeout& timeout, const char* verb);
 
 // Methods that hot_submit.cpp supplies.
 PyObject* stream_submit(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);

@@ -8,7 +8,7 @@
 #include "bindings/hooks/host_access.hpp"
 #include "bindings/types/hot_stream.hpp"
 #include "bindings/types/hot_work.hpp"
-#include "runtime/graph.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace eventide::python {
 namespace {
@@ -28,7 +28,7 @@ bool wait_for_room(Stream& stream) {
         do {
             blocking.retarget(stream, stream.completed() + 1);
             waited = wait_without_gil(now_ns() + slice_ns, [&](int64_t ns) {
-                stream.sleep_for_room(ns);
+                stream.sleep_until_space(ns);
                 return stream.queued() < stream.options.max_pending || stream.closed();
             });
         } while (waited == Waited::timeout);
@@ -38,7 +38,7 @@ bool wait_for_room(Stream& stream) {
 }
 
 // Queues the work, or disposes of it. Returns its position; 0 with an exception set.
-uint64_t queue(Stream& stream, Work* work, Future* future, Submitted* submitted = nullptr) {
+uint64_t queue(Stream& stream, Work* work, Future* future, SubmitListener* submitted = nullptr) {
     for (;;) {
         uint64_t position = 0;
         translated([&]() -> PyObject* {
@@ -101,19 +101,19 @@ bool fire_submission(Stream& stream, uint64_t work, int64_t time, const Submissi
 }
 
 // Fires work_submission for a Python call: after the act, on immediate devices between fn and the marker that ends it.
-class SubmissionHook final : public Submitted {
+class SubmissionHook final : public SubmitListener {
   public:
     SubmissionHook(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
                    PyObject* kwnames)
         : stream_(stream), work_(work), given_(given), args_(args), nargs_(nargs), kwnames_(kwnames) {}
 
-    void now() override {
+    void on_submitted() override {
         fired_ = true;
         if (hub::listening(Hook::work_submission)) or_park([this] { fire(); });
     }
     // False with what a listener raised.
     bool finish() {
-        if (!fired_) now();
+        if (!fired_) on_submitted();
         if (exception_) set_exception(std::exchange(exception_, nullptr));
         return !PyErr_Occurred();
     }

@@ -54,8 +54,8 @@ PyObject* m_result(PyObject* self, PyObject*) {
 PyObject* m_abandon(PyObject* self, PyObject*) {
     auto* t = (Ticket*)self;
     if (t->sync && t->marker && !t->sync->abandon_sync(*t->marker) && t->marker->failure())
-        t->sync->poison(t->marker->failure());
-    if (t->sync && !t->marker && t->failure) t->sync->poison(Ref<Failure>(t->failure));
+        t->sync->set_error(t->marker->failure());
+    if (t->sync && !t->marker && t->failure) t->sync->set_error(Ref<Failure>(t->failure));
     if (!t->hook.end(Outcome::cancelled)) return nullptr;
     Py_RETURN_NONE;
 }

@@ -1,9 +1,11 @@
 #include "bindings/types/hot_work.hpp"
 
 #include <cstring>
+#include <unordered_set>
 #include <utility>
 
 #include "bindings/base/exception.hpp"
+#include "bindings/base/frames.hpp"
 
 namespace eventide::python {
 
@@ -40,6 +42,30 @@ double PythonWork::duration() const {
     return value;
 }
 
+// The exceptions that were handled when this one was raised: those of the work, not the one that its caller handles.
+static void forget_handled(PyObject* exception) {
+    PyObject* handled = PyErr_GetHandledException();
+    if (!handled) return;
+    std::unordered_set<PyObject*> seen;  // a program can make a cycle of contexts
+    while (exception && seen.insert(exception).second) {
+        PyObject* context = PyException_GetContext(exception);
+        Py_XDECREF(context);  // the exception has it
+        if (context == handled) PyException_SetContext(exception, nullptr);
+        exception = context == handled ? nullptr : context;
+    }
+    Py_DECREF(handled);
+}
+
+// Work that runs inside a call of the program refers to its caller, whose variables may have the stream and the events
+// that are to carry the error: a cycle through native memory, which Python's collector cannot see.
+static void forget_caller(PyObject* exception) {
+    PyFrameObject* caller = PyThreadState_GetFrame(PyThreadState_Get());
+    if (!caller) return;
+    cut_caller(exception, caller);
+    Py_DECREF(caller);
+    forget_handled(exception);
+}
+
 Ref<Failure> PythonWork::run() {
     PyObject* r = or_park([this] {
         return PyObject_Vectorcall(function_, arguments_ + 1, size_t(positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET,
@@ -50,6 +76,7 @@ Ref<Failure> PythonWork::run() {
         return {};
     }
     PyObject* exception = take_exception();
+    forget_caller(exception);
     Ref<Failure> failure(new PythonFailure(exception));
     Py_DECREF(exception);
     future_set_failure(future_, *failure, false);

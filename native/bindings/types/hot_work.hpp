@@ -6,7 +6,7 @@
 
 namespace eventide::python {
 
-// A name for people: the declared one, else that of the function, else of its class. With the GIL.
+// The display name: the declared one, else that of the function, else of its class. With the GIL.
 std::string name_of_callable(PyObject* function);
 
 // A Python call. Allocated with its arguments behind it; made and disposed of with the GIL.

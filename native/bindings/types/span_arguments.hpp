@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/base/python.hpp"
-#include "recorder/things.hpp"
+#include "recorder/payload_records.hpp"
 
 namespace eventide::python {
 

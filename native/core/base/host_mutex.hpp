@@ -28,7 +28,7 @@ class HostMutex {
         if (held) host->resume(held);
         if (!locked)
             throw Error(ErrorKind::device,
-                        "the process ends, and another thread has not come back from the stream's device; end threads "
+                        "the process ends, and another thread has not returned from the stream's device; end threads "
                         "that use a device before the process ends");
         locks::count_order(1);
     }

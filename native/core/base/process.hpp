@@ -18,7 +18,10 @@ inline bool is_current(uint32_t made_in) noexcept {
     return made_in == generation.load(std::memory_order_relaxed);
 }
 
-// The message for using such an object: "stream 3 was made before fork, ...; make a new one in this process".
-std::string before_fork(const std::string& what);
+// The error message for using such an object: "stream 3 was made before fork, ...; make a new one in this process".
+inline std::string before_fork(const std::string& what) {
+    return what +
+           " was made before fork, in the parent process, and has no worker here; make a new one in this process";
+}
 
 }  // namespace eventide::process

@@ -89,7 +89,7 @@ class CpuStream final : public DeviceStream {
         std::vector<Item> batch;
         while (take(batch, run)) {
             for (const Item& item : batch) {
-                wake_now();  // there is more to do before we let go of the host lock
+                wake_now();  // there is more to do before the host lock is released
                 step(item, run);
                 give_up_if_abandoned(run);
             }
@@ -101,7 +101,7 @@ class CpuStream final : public DeviceStream {
         stream_.release();  // may delete this
     }
 
-    // The process goes down: this worker must neither keep the host lock nor ask for it again.
+    // The process exits: this worker must neither keep the host lock nor request it again.
     static void give_up_if_abandoned(HostRun& run) {
         if (!process::abandoned.load(std::memory_order_relaxed)) return;
         run.leave();
@@ -111,7 +111,7 @@ class CpuStream final : public DeviceStream {
 
     // Fills the batch, sleeping without the host lock; false when the stream is finished and empty.
     bool take(std::vector<Item>& batch, HostRun& run) {
-        bool awake = true;  // it may be worth a moment to wait for more
+        bool awake = true;  // spin for more items before sleeping
         for (;;) {
             uint32_t turn, pushed;
             {
@@ -141,7 +141,7 @@ class CpuStream final : public DeviceStream {
             case Item::work: {
                 Work& work = *static_cast<Work*>(item.object);
                 if (!work.needs_host_lock())
-                    run.leave();  // native work may be long: nobody waits for the lock behind it
+                    run.leave();  // native work may be long: other threads must not wait for the lock
                 else if (!run.held())
                     run.enter(now_ns());
                 stream_.execute(work);
@@ -168,7 +168,7 @@ class CpuStream final : public DeviceStream {
     std::vector<Item> queue_;  // guarded by the stream's lock, like the two flags
     bool sleeping_ = false;
     bool finished_ = false;
-    std::atomic<uint32_t> pushed_{0};  // written under the stream's lock; what the worker looks at while it spins
+    std::atomic<uint32_t> pushed_{0};  // written under the stream's lock; read by the worker while it spins
     Spin spin_;                        // the worker's
     std::atomic<bool> wake_{false};    // a push found the worker asleep
     std::atomic<uint32_t> turn_{0};    // futex word of the worker

@@ -21,8 +21,8 @@
 namespace eventide::plugin {
 namespace {
 
-// What a plug-in calls work. It lives until the marker behind the work is released, as the header promises, so that a
-// run too many does nothing.
+// The handle of work that a plug-in gets. It lives until the marker behind the work is released, as the header
+// promises, so that a run too many does nothing.
 struct Handle {
     std::atomic<Work*> work;  // null once it runs or was taken back
     Stream* stream;
@@ -45,7 +45,7 @@ void run_work(eventide_work* given) {
     if (host) host->leave(how);
 }
 
-// Asks the work something that may need the host lock.
+// Reads a property of the work that may need the host lock.
 template <class F>
 auto ask(eventide_work* given, F f) {
     HostLock* host = HostLock::installed();
@@ -69,12 +69,12 @@ double work_duration(eventide_work* given) {
 
 const eventide_host host_table{EVENTIDE_DEVICE_VERSION, sizeof(eventide_host), run_work, work_name, work_duration};
 
-// The table, and the name it goes by here.
+// The table, and the name under which it is registered.
 struct Plugin {
     const eventide_device& table;
     const std::string type;
 
-    // A plug-in must not throw. One that does all the same is told about, not passed on.
+    // A plug-in must not throw. If it does, the exception is reported and not passed on.
     template <class F>
     auto call(const char* function, F f) const -> decltype(f()) {
         try {
@@ -109,7 +109,7 @@ class PluginStream final : public DeviceStream {
         auto* h = new Handle{&work, &stream_};
         work.device_data = h;
         if (!p_.call("submit", [&] { return d_.submit(handle_, reinterpret_cast<eventide_work*>(h)); })) return;
-        if (!h->ran) {  // it is not the plug-in's
+        if (!h->ran) {  // the plug-in does not own it
             work.device_data = nullptr;
             delete h;
         }
@@ -172,7 +172,7 @@ class PluginStream final : public DeviceStream {
         if (marker.handle) p_.call("release", [&] { d_.release(marker_of(marker)); });
     }
     void forget(Work& work) override {
-        work.device_data = nullptr;  // the marker's; where submit threw, a plug-in may still hold it
+        work.device_data = nullptr;  // owned by the marker; if submit threw, a plug-in may still hold it
     }
     void finish() override {
         p_.call("close_stream", [&] { d_.close_stream(handle_); });
@@ -183,12 +183,12 @@ class PluginStream final : public DeviceStream {
     class OpenGate final : public Task {
       public:
         OpenGate(PluginStream& held, void* token) : held_(held), stream_(&held.stream_), token_(token) {}
-        // The stream may be held for ever if this fails: that is its error.
+        // If this fails the stream may be blocked forever: report it as the error of the stream.
         void run() override {
             try {
                 held_.p_.call("open_gate", [&] { held_.d_.open_gate(token_); });
             } catch (const Error& e) {
-                stream_->poison(Ref<Failure>(new Failure(e.what())));
+                stream_->set_error(Ref<Failure>(new Failure(e.what())));
             }
         }
         bool needs_host_lock() const override { return false; }
@@ -266,7 +266,7 @@ class PluginDevice final : public Device {
         try {
             p_.call("free", [&] { d_.free(index, memory, bytes); });
         } catch (const Error&) {
-            // Memory that we have no more use for; it may be called from a destructor.
+            // The memory is no longer used; this may be called from a destructor.
         }
     }
 

@@ -28,6 +28,10 @@ inline Byte* put_varint(Byte* p, uint64_t v) noexcept {
 // Reads at p, which then is behind the number. False where the bytes end first or the number has more than 64 bits.
 template <class Byte>
 inline bool get_varint(const Byte*& p, const Byte* end, uint64_t& out) noexcept {
+    if (p < end && !(uint8_t(*p) & 0x80)) {  // most have one byte
+        out = uint8_t(*p++);
+        return true;
+    }
     out = 0;
     for (int shift = 0; p < end && shift < 64; shift += 7) {
         const auto b = uint8_t(*p++);

@@ -48,8 +48,9 @@ constexpr std::string_view names[hook_count] = {
 
 namespace {
 
-// What work does on a worker it does after all that its stream did before: told once, before the first thing it does.
-void tell_work() {
+// Work on a worker thread runs after everything that its stream did before: fired once, before the first hook of the
+// work.
+void fire_work_order() {
     ThreadContext& context = thread_context;
     HookRecord r{.hook = Hook::host_wait, .device = context.work_device};
     r.stream = context.work_stream;
@@ -61,14 +62,14 @@ void tell_work() {
 }  // namespace
 
 void fire(const HookRecord& record) {
-    if (thread_context.work && thread_context.core_thread && record.hook != Hook::work_completion) tell_work();
+    if (thread_context.work && thread_context.core_thread && record.hook != Hook::work_completion) fire_work_order();
     fire_except(record, nullptr);
 }
 
 void fire_except(const HookRecord& record, const Listener* listener) {
     locks::check_outside("a hook");
     for (auto& slot : slots[unsigned(record.hook)])
-        if (Listener* l = slot.load(std::memory_order_acquire); l && l != listener) l->heard(record);
+        if (Listener* l = slot.load(std::memory_order_acquire); l && l != listener) l->on_hook(record);
 }
 
 void add(Hook h, Listener& listener) {

@@ -1,10 +1,10 @@
-// The hooks: places in the runtime that tell listeners what happened.
+// The hooks: named points of the runtime at which listeners are called.
 //
 //   if (hub::listening(Hook::event_record)) hub::fire(record);
 //
-// Nobody listening costs one relaxed load and one predicted branch. Listeners are registered by address and must live
-// for ever (or tolerate a late call): firing takes no lock and counts no reference. A listener that talks to Python,
-// the recorder and the sanitizer are each one such object, switched on and off.
+// Without a listener a hook costs one relaxed load and one predicted branch. Listeners are registered by address and
+// must live forever (or tolerate a late call): firing takes no lock and counts no reference. The bridge to Python, the
+// recorder and the sanitizer are one such object each, added and removed.
 #pragma once
 
 #include <atomic>
@@ -16,18 +16,24 @@
 
 namespace eventide {
 
-// The seed's ten, then ours. The order is part of nothing stored; names come from hub::name. What each carries, besides
-// time, thread and stack:
+// The order is not part of any stored format; names come from hub::name. What a record carries besides time, thread and
+// stack:
+//
+//   hook                 fields
 //   stream_creation      group "default" or "behind": on a device whose default stream blocks, that stream or another
-//   memory_deallocation  handle, bytes; name "dropped": the last reference went, so no work that had one is still to
-//   run memory_use      handle, bytes, stream: Buffer.record_stream host_access     reads, writes: by the host thread
-//   itself, or, with work and stream, by that work while it runs; host_signal     handle: a token; what this thread did
-//   is handed over with it host_wait       handle: the token; or, without one, what this thread has learnt to be over:
-//   event, version and stream
-//                   (query, notify), work and stream (a Future), or the stream as it is now (Stream.query)
-// Synchronizations come twice, before and after (`end`), with one handle for both: what is waited for is what was there
-// at the first; when it gave up, the end has the name "gave up" and its outcome is cancelled. A coroutine's two may
-// have anything in between.
+//   work_submission      group: the category of the span, such as "copy"; empty: "work"
+//   memory_deallocation  handle, bytes; name "dropped": the last reference was dropped, so no work that had one is
+//                        pending
+//   memory_use           handle, bytes, stream: Buffer.record_stream
+//   host_access          reads, writes: by the host thread, or, with work and stream, by that work while it runs
+//   host_signal          handle: a token with which this thread signals another
+//   host_wait            handle: the token; or, without one, what this thread observed to be complete: event, version
+//                        and stream (query, notify), work and stream (a Future), or the stream as it is now
+//                        (Stream.query)
+//
+// Synchronizations fire twice, before and after (`end`), with one handle for both: they wait for what was queued at the
+// first. When one gave up, the end has the name "gave up" and its outcome is cancelled. Between the two records of a
+// coroutine there may be any others.
 enum class Hook : uint8_t {
     event_creation,
     event_deletion,
@@ -67,10 +73,10 @@ enum class Outcome : uint8_t { none, ok, failed, skipped, cancelled };
 struct HookRecord {
     Hook hook;
     bool end = false;                 // synchronizations: false before blocking, true after
-    bool accesses_known = false;      // reads and writes are all that is touched, none included; false: nobody knows
+    bool accesses_known = false;      // reads and writes are complete, possibly empty; false: accesses are unknown
     Outcome outcome = Outcome::none;  // of work; of the end of a synchronization: cancelled if it gave up waiting
     DeviceId device;
-    mutable int64_t time_ns = 0;  // 0 until somebody wants to know: stamp()
+    mutable int64_t time_ns = 0;  // 0 until stamp()
     mutable uint64_t thread = 0;
     uint64_t stream = 0;
     uint64_t event = 0;
@@ -89,18 +95,18 @@ struct HookRecord {
     uint32_t read_count = 0;
     uint32_t write_count = 0;
 
-    // Fills in the time and the thread, the first time. For listeners that look at them.
+    // Fills in the time and the thread on the first call. For listeners that use them.
     void stamp() const noexcept;
 };
 
 namespace hub {
 
-// Of an event in a record that somebody made by hand: whatever was recorded last.
+// The version of an event in a record made by a caller: the latest.
 inline constexpr uint64_t newest_version = ~uint64_t{0};
 
 class Listener {
   public:
-    virtual void heard(const HookRecord& record) = 0;
+    virtual void on_hook(const HookRecord& record) = 0;
 
   protected:
     ~Listener() = default;
@@ -111,7 +117,7 @@ inline constexpr int max_listeners = 4;  // per hook: the Python bridge, the rec
 // Bit h is set while hook h has a listener.
 inline constinit std::atomic<uint32_t> listening_mask{0};
 
-// Somebody wants HookRecord::cpu_ns: two system calls a work item.
+// A listener needs HookRecord::cpu_ns: two system calls a work item.
 inline constinit std::atomic<bool> cpu_time_wanted{false};
 
 inline bool listening(Hook h) noexcept {
@@ -123,16 +129,16 @@ void fire(const HookRecord& record);
 // The same without one of them.
 void fire_except(const HookRecord& record, const Listener* listener);
 
-// Adding twice or removing what is not there does nothing. Throws Error when all places are taken.
+// Adding twice or removing an absent listener does nothing. Throws Error when all slots are used.
 void add(Hook h, Listener& listener);
 void remove(Hook h, Listener& listener) noexcept;
-// Whether anyone but `listener` hears this hook.
+// Whether this hook has a listener other than `listener`.
 bool others_listening(Hook h, const Listener& listener) noexcept;
 
 std::string_view name(Hook h) noexcept;
 uint64_t this_thread_id() noexcept;
 void after_fork_in_child();
-// A number that was never given before: pairs the two ends of a synchronization, of a hand-over.
+// A unique number: pairs the two records of a synchronization or of a hand-over.
 uint64_t next_token() noexcept;
 
 }  // namespace hub

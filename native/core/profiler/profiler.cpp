@@ -1,20 +1,24 @@
 #include "profiler/profiler.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #define EVENTIDE_DISABLE  // the types alone: we have no slot of our own
 #include "encoding/json.hpp"
 #include "eventide/profiler.h"
 #include "profiler/torch_device.hpp"
-#include "recorder/things.hpp"
+#include "recorder/payload_records.hpp"
 
 namespace eventide::profiler {
 namespace {
 
 std::atomic<uint64_t> refusals{0};
-constexpr int64_t farthest_us = int64_t(9'000'000'000'000'000);  // in nanoseconds it would not be a number any more
+constexpr int64_t farthest_us = int64_t(9'000'000'000'000'000);  // later times overflow in nanoseconds
 
 std::string_view text(const char* given) noexcept {
     return given ? std::string_view(given) : std::string_view();
@@ -24,7 +28,7 @@ std::string track_of(std::string_view backend) {
     return json::Object().text("kind", "other").text("name", backend).done();
 }
 
-// Nothing may get out of these into a backend, not even a lack of memory.
+// No exception may leave these functions into a backend, not even std::bad_alloc.
 template <class F>
 void safely(F f) noexcept {
     try {
@@ -127,6 +131,43 @@ void backend_clock(std::string_view backend, int64_t before_us, int64_t backend_
 
 uint64_t refused() noexcept {
     return refusals.load(std::memory_order_relaxed);
+}
+
+// How shared objects that include eventide/profiler.h and this table find each other.
+namespace {
+
+int add_name(dl_phdr_info* info, size_t, void* names) {
+    if (info->dlpi_name && info->dlpi_name[0])
+        static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
+    return 0;
+}
+
+}  // namespace
+
+int connect_loaded() {
+    std::vector<std::string> names;
+    dl_iterate_phdr(add_name, &names);
+    int found = 0;
+    for (const std::string& name : names) {
+        // A reference while the slot is read, so that the object is not unloaded. NOLOAD: this never loads an object.
+        void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+        if (!object) continue;
+        auto* slot = static_cast<const eventide_profiler**>(dlsym(object, "eventide_profiler_slot_1"));
+        if (slot && !__atomic_load_n(slot, __ATOMIC_ACQUIRE)) {
+            const eventide_profiler* table = &eventide_profiler_table_1;
+            __atomic_store_n(slot, table, __ATOMIC_RELEASE);
+            ++found;
+        }
+        dlclose(object);
+    }
+    return found;
+}
+
+void publish_table() noexcept {
+    Dl_info info;
+    // A Python module is loaded with RTLD_LOCAL; opened again like this, its exported names are visible to all objects.
+    if (dladdr(&eventide_profiler_table_1, &info) && info.dli_fname)
+        dlopen(info.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
 }  // namespace eventide::profiler

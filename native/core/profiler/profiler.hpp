@@ -9,8 +9,8 @@
 
 namespace eventide::profiler {
 
-// What running profiles ask for: EVENTIDE_PROFILER_EVENTS, EVENTIDE_PROFILER_MEMORY, and foreign_clocks: events are
-// kept with the times that the backend gave, at the time of the report, for somebody to map them later.
+// Sets what running profiles need: EVENTIDE_PROFILER_EVENTS, EVENTIDE_PROFILER_MEMORY, and foreign_clocks: events are
+// kept with the times of the backend's clock, at the time of the report, and mapped when the trace is read.
 inline constexpr uint32_t foreign_clocks = 4;
 void ask(uint32_t what) noexcept;
 
@@ -26,7 +26,7 @@ void backend_memory_event(uint64_t address, int64_t alloc_size, uint64_t total_a
                           std::string_view device);
 void backend_clock(std::string_view backend, int64_t before_us, int64_t backend_us, int64_t after_us);
 
-// Events that came from C with times that cannot be, since the process began.
+// Events from C with invalid times, since the process began.
 uint64_t refused() noexcept;
 
 }  // namespace eventide::profiler

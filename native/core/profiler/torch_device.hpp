@@ -12,8 +12,8 @@ inline constexpr std::string_view torch_device_types[] = {
     "metal", "xpu",  "mps",    "meta",   "hpu",    "ve",    "lazy", "ipu",  "mtia", "privateuse1",
 };
 
-// The type and index of a device by its name, such as cuda:1 or torch:cuda:1. A type that torch has no number for is
-// its type for anybody's; the index of cpu is -1, as torch has it.
+// The type and index of a device by its name, such as cuda:1 or torch:cuda:1. A type without a number in torch gets
+// the number of torch's private-use type; the index of cpu is -1, as in torch.
 inline std::pair<int, int> torch_device(std::string_view name) {
     if (name.starts_with("torch:")) name.remove_prefix(6);
     const std::string_view type = name.substr(0, name.find(':'));

@@ -32,7 +32,7 @@ void Gradients::remember(int64_t sequence, uint64_t thread, const Place& place) 
         by_thread_[thread].store(table, std::memory_order_release);
     }
     Slot& slot = table->slot[size_t(sequence) % slots];
-    slot.key.store(0, std::memory_order_relaxed);  // whoever sees what follows finds that the old key is gone
+    slot.key.store(0, std::memory_order_relaxed);  // a thread that sees the next stores does not see the old key
     slot.start.store(place.start, std::memory_order_release);
     slot.where.store(place.track | uint64_t(place.generation) << 32, std::memory_order_release);
     slot.key.store(sequence + 1, std::memory_order_release);
@@ -51,7 +51,8 @@ void Gradients::backward(const void* function, recorder::Put& put, const Place& 
     if (key != sequence + 1) return;
     const int64_t start = slot.start.load(std::memory_order_acquire);
     const uint64_t where = slot.where.load(std::memory_order_acquire);
-    if (!slot.key.compare_exchange_strong(key, 0, std::memory_order_relaxed)) return;  // a newer one came in between
+    if (!slot.key.compare_exchange_strong(key, 0, std::memory_order_relaxed))
+        return;  // a newer one was stored in between
     if (uint32_t(where >> 32) != place.generation || start > place.start) return;
     uint8_t bytes[4 * longest_varint];
     ByteWriter out(bytes, sizeof bytes);

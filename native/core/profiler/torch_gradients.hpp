@@ -1,9 +1,9 @@
 // Which gradient belongs to which operator of torch: of all operators of a thread with one sequence number, the one
 // that began last before its gradient.
 //
-//   Forwards     its slots are written by the thread of the operators, and emptied by whoever computes the gradient;
-//                a number never comes back to a slot once a greater one was there
-//   by_thread_   a table goes from nothing to one that stays
+//   Forwards     its slots are written by the thread of the operators, and emptied by the thread of the gradient;
+//                a number is never stored in a slot again after a greater one
+//   by_thread_   a table is set once and never removed
 //   sequence_at_ written once
 #pragma once
 
@@ -17,7 +17,7 @@ namespace eventide::torch {
 
 using Words = std::array<int64_t, 48>;  // the beginning of a record function, as it lies in memory
 
-// Lives for ever, as do its tables: torch's threads may outlive anything.
+// Lives forever, as do its tables: torch's threads may outlive static destruction.
 class Gradients {
   public:
     // Where an operator or gradient begins, in which recording.
@@ -28,7 +28,7 @@ class Gradients {
     };
 
     // Two operators and a gradient, their sequence numbers, and the thread of the gradient's operator. False: the
-    // numbers are nowhere or in more than one place, or the thread is not where it should be.
+    // numbers are found at no offset or at several, or the thread is not at its offset.
     bool learn(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers, uint64_t thread) noexcept;
 
     void forward(const void* function, uint64_t (*this_thread)(), const Place& place) {
@@ -39,7 +39,7 @@ class Gradients {
     void backward(const void* function, recorder::Put& put, const Place& place);
 
   private:
-    static constexpr size_t slots = 1 << 14;  // operators whose gradients are still to come; older ones are forgotten
+    static constexpr size_t slots = 1 << 14;  // operators whose gradients are still to come; older ones are discarded
     static constexpr size_t most_threads = 1024;
     static constexpr size_t thread_behind = 13;  // words from the sequence number to the forward's thread
 
@@ -52,7 +52,7 @@ class Gradients {
         std::array<Slot, slots> slot;
     };
 
-    // -1: it has none, or nobody knows where it stands.
+    // -1: it has none, or its offset is not known.
     int64_t sequence_of(const void* function) const noexcept {
         const int at = sequence_at_.load(std::memory_order_relaxed);
         return at < 0 ? -1 : static_cast<const int64_t*>(function)[at];

@@ -15,25 +15,25 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "profiler/torch_gradients.hpp"
+#include "recorder/payload_records.hpp"
 #include "recorder/recorder.hpp"
-#include "recorder/things.hpp"
 
 namespace eventide::torch {
 namespace {
 
 using recorder::Put;
 
-// What torch hands back with the end of an operator, and deletes: ObserverContext of its headers.
+// What torch passes to the end callback of an operator, and deletes: ObserverContext of its headers.
 struct Begun {
     virtual ~Begun() = default;
     int64_t start = 0;
     uint32_t generation = 0;
     uint32_t track = 0;
-    int exceptions = 0;  // that were under way
+    int exceptions = 0;  // being handled then
 };
 
-// RecordFunctionCallback of its headers. Behind the probability stand one flag a scope and three for what else is
-// wanted: with 6 to 13 scopes this is its size, and what is left out is a flag that is not set.
+// RecordFunctionCallback of its headers. The probability is followed by one flag a scope and three other
+// flags: with 6 to 13 scopes this is its size, and the flags that are not named here are not set.
 struct Callback {
     std::unique_ptr<Begun> (*start)(const void* function);
     void (*end)(const void* function, Begun* begun);
@@ -53,13 +53,13 @@ std::mutex change;  // guards the next two
 std::vector<uint64_t> handles;
 void* library = nullptr;  // stays loaded
 Functions functions;      // written before the first callback
-std::atomic<uint64_t> told{0};
+std::atomic<uint64_t> recorded{0};
 
-std::atomic<int> tellers{0};  // of muted threads
+std::atomic<int> other_sources{0};  // of muted threads
 thread_local constinit int muted = 0;
 constexpr int gradient_look = 2;
-thread_local constinit bool probing = false;  // what this thread runs is not the program's
-thread_local constinit int looked_at = -1;    // which of `seen` this thread's next operator (2: gradient) goes to
+thread_local constinit bool probing = false;  // this thread runs operators of the calibration, not of the program
+thread_local constinit int probe_slot = -1;   // which of `seen` this thread's next operator (2: gradient) is stored in
 std::array<Words, 3> seen;
 Gradients gradients;
 
@@ -75,13 +75,13 @@ std::string_view category(Sort sort, std::string_view name) {
 template <Sort sort>
 std::unique_ptr<Begun> starts(const void* function) {
     if (__builtin_expect(probing, false)) {
-        if (looked_at >= 0 && (looked_at == gradient_look) == (sort == Sort::gradients))
-            std::memcpy(&seen[size_t(std::exchange(looked_at, -1))], function, sizeof(Words));
+        if (probe_slot >= 0 && (probe_slot == gradient_look) == (sort == Sort::gradients))
+            std::memcpy(&seen[size_t(std::exchange(probe_slot, -1))], function, sizeof(Words));
         return nullptr;
     }
     if (operators_muted()) return nullptr;
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
-    Put put(generation, recorder::Nameless());  // torch has let go of the GIL
+    Put put(generation, recorder::WithoutThreadName());  // torch has released the GIL
     if (!put) return nullptr;
     auto begun = std::make_unique<Begun>();
     begun->generation = generation;
@@ -98,7 +98,7 @@ template <Sort sort>
 void ends(const void* function, Begun* begun) {
     if (!begun) return;
     const int64_t end = now_ns();
-    Put put(begun->generation, recorder::Nameless());
+    Put put(begun->generation, recorder::WithoutThreadName());
     if (!put) return;
     const char* given = functions.name(function);
     const std::string_view name = given ? given : "";
@@ -115,7 +115,7 @@ void ends(const void* function, Begun* begun) {
     }
     if (put.with_payload(recorder::Kind::span, put.name(name), uint64_t(begun->start), uint64_t(end), out.data(),
                          out.size()))
-        told.fetch_add(1, std::memory_order_relaxed);
+        recorded.fetch_add(1, std::memory_order_relaxed);
 }
 
 template <class F>
@@ -149,7 +149,7 @@ void add_locked(uint32_t scopes) {
 
 }  // namespace
 
-void hear_operators(const Scopes& scopes) {
+void start_operators(const Scopes& scopes) {
     std::lock_guard lock(change);
     if (!handles.empty()) return;
     if ((scopes.operators | scopes.gradients | scopes.annotations) >> 13)
@@ -160,14 +160,14 @@ void hear_operators(const Scopes& scopes) {
     add_locked<Sort::annotations>(scopes.annotations);
 }
 
-void leave_operators() noexcept {
+void stop_operators() noexcept {
     std::lock_guard lock(change);
     for (const uint64_t handle : handles) functions.remove(handle);
     handles.clear();
 }
 
-void tell_muted_operators(bool on) noexcept {
-    tellers.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+void set_other_source(bool on) noexcept {
+    other_sources.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
 }
 
 void mute_operators(bool on) noexcept {
@@ -175,24 +175,24 @@ void mute_operators(bool on) noexcept {
 }
 
 bool operators_muted() noexcept {
-    return muted > 0 && tellers.load(std::memory_order_relaxed) > 0;
+    return muted > 0 && other_sources.load(std::memory_order_relaxed) > 0;
 }
 
-uint64_t operators_heard() noexcept {
-    return told.load(std::memory_order_relaxed);
+uint64_t operators_recorded() noexcept {
+    return recorded.load(std::memory_order_relaxed);
 }
 
-void look_at_operator(int which) noexcept {
-    looked_at = which;
+void probe_operator(int which) noexcept {
+    probe_slot = which;
     probing = true;
 }
 
-bool operator_looked_at() noexcept {
+bool operator_probed() noexcept {
     probing = false;
-    return std::exchange(looked_at, -1) < 0;
+    return std::exchange(probe_slot, -1) < 0;
 }
 
-bool learn_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept {
+bool calibrate_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept {
     return gradients.learn(seen, {first, second, gradient}, functions.this_thread ? functions.this_thread() : 0);
 }
 

@@ -1,14 +1,14 @@
-// Operators of torch become spans of the recording while they run, on whatever thread.
+// Records operators of torch as spans while they run, on all threads.
 //
-// torch has callbacks for that, meant for monitoring a whole process, and no C interface to them. So they are called by
-// their C++ names, which are looked up in the library that the program loaded, and one type is laid out as torch has
-// had it since 2022. What torch is asked for is an operator's name. Nothing is kept in the program's heap, where
-// torch's own profiler keeps all that it hears until it is stopped: with glibc, whose holes are then too small for the
-// tensors that left them, a training that ran in 1 GB grew by 7 MB a step.
+// torch has callbacks for the monitoring of a whole process, but no C interface to them. So they are called by their
+// C++ names, which are looked up in the library that the program loaded, and one type has the layout that torch has
+// used since 2022. Only the name of an operator is requested. Nothing is kept in the heap of the program, where torch's
+// own profiler keeps all events until it is stopped: that fragments the heap of glibc, and a training that ran in 1 GB
+// grew by 7 MB a step.
 //
-// An operator is tied to its gradient by its thread and its sequence number, for which torch has no function: where
-// the number stands in an operator is learnt by looking at two whose numbers are known. What was not learnt makes no
-// edges.
+// An operator is linked to its gradient by its thread and its sequence number, for which torch has no function: the
+// offset of the number in an operator is found with two operators whose numbers are known (calibration). Without it
+// there are no edges.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ struct Scopes {
     uint32_t annotations = 0;
 };
 
-// Throws Error: device, if this torch cannot be heard like that. Once; does nothing when they are heard already.
-void hear_operators(const Scopes& scopes);
-// No more of them. Those that run are still told when they end.
-void leave_operators() noexcept;
-// Somebody else tells those of muted threads: from `true` to `false`, any number of them at a time.
-void tell_muted_operators(bool on) noexcept;
-// This thread is muted: from `true` to `false`, which may never come, any number of times.
+// Throws Error (device) if this torch cannot be traced like that. Does nothing if it is traced already.
+void start_operators(const Scopes& scopes);
+// Stops recording. Operators that run are still recorded when they end.
+void stop_operators() noexcept;
+// Another source records the operators of muted threads, from `true` to `false`; several may at a time.
+void set_other_source(bool on) noexcept;
+// This thread is muted from `true` to `false`, which is optional; calls nest.
 void mute_operators(bool on) noexcept;
-// Whether somebody else tells those of this thread.
+// Whether another source records the operators of this thread.
 bool operators_muted() noexcept;
-// How many were told, in the life of the process.
-uint64_t operators_heard() noexcept;
+// How many were recorded, in the life of the process.
+uint64_t operators_recorded() noexcept;
 
 // The next operator of this thread is kept and not recorded: the first (0) or the second (1) of two; 2: the next
 // gradient.
-void look_at_operator(int which) noexcept;
-// Whether it came; if not, it is no longer waited for.
-bool operator_looked_at() noexcept;
-// Their sequence numbers, on the thread of the gradient's operator. True: from now on the place of such a number is
-// known.
-bool learn_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept;
+void probe_operator(int which) noexcept;
+// Whether an operator was kept; ends the probe.
+bool operator_probed() noexcept;
+// Their sequence numbers, on the thread of the gradient's operator. True: the offset of the number is
+// known from now on.
+bool calibrate_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept;
 
 }  // namespace eventide::torch

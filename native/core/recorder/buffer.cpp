@@ -39,10 +39,17 @@ int allocate(const std::string& path, uint64_t bytes, int& fd) {
 
 }  // namespace
 
+std::string root_id() {
+    struct stat root{};
+    if (stat("/", &root) != 0) return "unknown";
+    return std::to_string(root.st_dev) + "." + std::to_string(root.st_ino);
+}
+
 Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]) {
     if (bytes < smallest_buffer) bytes = smallest_buffer;
     const std::string beside = trace + ".buffer";
-    const std::string shared = "/dev/shm/eventide-" + std::to_string(getpid()) + "-" + hex(session, 8) + ".buffer";
+    const std::string shared =
+        "/dev/shm/eventide-" + std::to_string(getpid()) + "-" + hex(session, 8) + "-" + root_id() + ".buffer";
     std::vector<std::string> places{beside};
     if (!durable) places.insert(places.begin(), shared);
     int fd = -1, error = 0;

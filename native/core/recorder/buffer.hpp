@@ -1,4 +1,4 @@
-// The mapped file that a recording lives in until it is drained.
+// The mapped file that contains the records until they are drained.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace eventide::recorder {
 
 class Buffer {
   public:
-    // Makes and fills in a file of that size, all of it allocated: a store never meets a full disk. In shared memory,
-    // or where that has no room (or `durable`), beside the trace. Throws Error (device) when there is no room anywhere.
-    // The file is locked as long as this object is there: without a lock, its process is dead.
+    // Makes and fills in a file of that size, all of it allocated, so that no store fails on a full disk. In shared
+    // memory, or if that has no space (or `durable`), beside the trace. Throws Error (device) if neither has space.
+    // The file is locked as long as this object exists: a file without a lock belongs to a dead process.
     static Buffer make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]);
     Buffer() = default;
     Buffer(Buffer&& other) noexcept;
@@ -25,7 +25,7 @@ class Buffer {
     char* names() const noexcept { return data_ + header().names_offset; }
     Chunk& chunk(uint32_t i) const noexcept { return reinterpret_cast<Chunk*>(data_ + header().chunks_offset)[i]; }
     const std::string& path() const noexcept { return path_; }
-    // No file any more; the memory stays.
+    // Removes the file; the mapping stays.
     void unlink() noexcept;
 
   private:
@@ -34,6 +34,9 @@ class Buffer {
     int fd_ = -1;  // holds the lock
     std::string path_;
 };
+
+// Identifies the root directory of this process: it differs between containers and chroots that share /dev/shm.
+std::string root_id();
 
 inline constexpr uint64_t smallest_buffer = 1 << 20;
 

@@ -11,7 +11,7 @@
 namespace eventide::recorder {
 namespace {
 
-// Cut where a character begins.
+// Cuts before the first byte of a character.
 std::string_view shorten(std::string_view text, size_t longest) noexcept {
     if (text.size() <= longest) return text;
     size_t n = longest;

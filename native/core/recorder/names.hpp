@@ -1,6 +1,8 @@
-// Names, tracks and stacks of one recording: written once, before their first use, and known by number from then on.
+// Names, tracks and stacks of one recording: written once, before their first use, and referred to by number.
 //
-//   table     written under m_, read by anybody: a slot goes from empty to a node and stays
+//   member    guarded by
+//
+//   table_    written under m_, read by any thread: a slot is set once
 //   written_  stacks that are in the buffer; the same
 //   the rest  m_
 #pragma once
@@ -23,11 +25,11 @@ class Names {
 
     Names(BufferHeader& header, char* arena);
 
-    // By content; 0 for the empty text, and when there is no room, which is counted.
+    // By content; 0 for the empty text, and when there is no space, which is counted.
     uint32_t text(std::string_view name) { return find_or_add(NameKind::text, name); }
     // `json`: the columns of the track.
     uint32_t track(std::string_view json) { return find_or_add(NameKind::track, json); }
-    // Makes sure that a stack of stacks.hpp can be told later; gives its number, or 0 without room.
+    // Writes the frames of a stack of stacks.hpp, once; returns its number, or 0 without space.
     uint32_t stack(uint32_t id);
 
   private:
@@ -43,7 +45,7 @@ class Names {
     uint32_t find_or_add(NameKind kind, std::string_view text);
     uint32_t add_locked(NameKind kind, std::string_view text, uint64_t hash);
     const Node* find(NameKind kind, std::string_view text, uint64_t hash, size_t& slot) const noexcept;
-    // Where the bytes now stand; nullptr: no room.
+    // The address of the copy; nullptr: no space.
     const char* append_locked(NameKind kind, uint32_t id, std::string_view bytes);
 
     BufferHeader& header_;

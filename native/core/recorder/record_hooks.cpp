@@ -1,15 +1,15 @@
-// The recorder as a listener: it writes down what every hook carries and cares for none in particular.
+// The recorder as a listener: it writes every record of every hook in the same way.
 #include <cstring>
 
 #include "base/stacks.hpp"
-#include "recorder/things.hpp"
+#include "recorder/payload_records.hpp"
 #include "runtime/device.hpp"
 #include "runtime/stream.hpp"
 
 namespace eventide::recorder {
 namespace {
 
-// "cpu:0" of a device, remembered: asking the registry takes a lock and makes a text.
+// The number of the name of a device ("cpu:0"), cached: devices::name makes a string, and may take a lock.
 uint32_t device_number(const Put& put, DeviceId device) {
     if (device.type < 0) return 0;
     struct Known {
@@ -43,18 +43,18 @@ void add_fields(ByteWriter& out, const uint64_t (&fields)[n]) {
     uint64_t mask = 0;
     for (size_t i = 0; i < n; ++i) mask |= uint64_t(fields[i] != 0) << i;
     out.varint(mask);
-    for (size_t i = 0; i + 1 < n; ++i)  // the last one speaks for the accesses
+    for (size_t i = 0; i + 1 < n; ++i)  // the last one only says that accesses follow
         if (fields[i]) out.varint(fields[i]);
 }
 
-// 0 stands for "not there", so differences are told one higher.
+// 0 means "absent", so differences are stored plus one.
 uint64_t difference(int64_t value, int64_t from) {
     return zigzag(value - from) + 1;
 }
 
-class Ear final : public hub::Listener {
+class HookRecorder final : public hub::Listener {
   public:
-    void heard(const HookRecord& r) override {
+    void on_hook(const HookRecord& r) override {
         const uint32_t stack = captures_stacks.load(std::memory_order_relaxed) ? stacks::capture() : 0;
         Put put;
         if (!put) return;
@@ -81,7 +81,7 @@ class Ear final : public hub::Listener {
         const size_t plain = out.size();
         bool known = r.accesses_known;
         if (r.read_count + r.write_count) add_accesses(out, r);
-        if (out.full()) {  // thousands of ranges: what it touches is then not known, and that is counted
+        if (out.full()) {  // thousands of ranges: the accesses become unknown, and that is counted
             out.cut(plain);
             out.varint(0);
             out.varint(0);
@@ -93,20 +93,20 @@ class Ear final : public hub::Listener {
     }
 };
 
-Ear ear;
+HookRecorder hook_recorder;
 
 }  // namespace
 
 void listen_to_hooks() {
-    for (int i = 0; i < hook_count; ++i) hub::add(Hook(i), ear);
-    for (const Ref<Stream>& s : Stream::all())  // without that the trace would not tell what orders their work
-        if (!s->standing().empty() && !s->closed()) ear.heard(s->creation());
+    for (int i = 0; i < hook_count; ++i) hub::add(Hook(i), hook_recorder);
+    for (const Ref<Stream>& s : Stream::all())  // without it the trace has no order between these streams
+        if (s->default_role() != DefaultStreamRole::none && !s->closed()) hook_recorder.on_hook(s->creation());
     hub::cpu_time_wanted.store(true, std::memory_order_relaxed);
 }
 
 void stop_listening() noexcept {
     hub::cpu_time_wanted.store(false, std::memory_order_relaxed);
-    for (int i = 0; i < hook_count; ++i) hub::remove(Hook(i), ear);
+    for (int i = 0; i < hook_count; ++i) hub::remove(Hook(i), hook_recorder);
 }
 
 }  // namespace eventide::recorder

@@ -13,8 +13,8 @@
 #include "base/error.hpp"
 #include "encoding/json.hpp"
 #include "hooks/hub.hpp"
-#include "recorder/leftovers.hpp"
 #include "recorder/session.hpp"
+#include "recorder/stale_buffers.hpp"
 
 namespace eventide::recorder {
 namespace {
@@ -34,7 +34,7 @@ std::string name_of_this_thread() {
     return name;
 }
 
-// By those who know better than the system; empty: they do not.
+// The name from the host language; empty: there is none.
 std::string given_name() {
     const ThreadName named = thread_name.load(std::memory_order_relaxed);
     return named ? named() : "";
@@ -43,10 +43,10 @@ std::string given_name() {
 uint32_t track_of_this_thread(Session& s, const std::string& name, uint64_t attached) {
     json::Object track;
     track.text("kind", "thread").text("name", name).add("pid", uint64_t(getpid())).add("tid", hub::this_thread_id());
-    return s.names.track(track.add("attached", attached).done());  // the system uses tids again
+    return s.names.track(track.add("attached", attached).done());  // the system reuses thread ids
 }
 
-// A lane that nobody uses, or a new one. It keeps its lane record, so threads that come and go need few.
+// A lane that no thread uses, or a new one. It keeps its lane record, so many short threads need few.
 Lane* take_lane() {
     for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)
         if (!l->taken.load(std::memory_order_relaxed) && !l->taken.exchange(true, std::memory_order_acq_rel)) return l;
@@ -57,7 +57,7 @@ Lane* take_lane() {
     return fresh;
 }
 
-// What is in the lane's chunk goes to the drainer. The lane is busy, or nobody else looks at it.
+// Gives the lane's chunk to the drainer. The lane is busy, or no other thread uses it.
 void seal(Lane& lane, Session& s) noexcept {
     if (lane.chunk) s.seal(lane.chunk_index);
     lane.chunk = nullptr;
@@ -69,7 +69,8 @@ struct Leaver {
     ~Leaver() {
         Lane* lane = this_lane;
         if (!lane) return;
-        if (Put put(lane->generation.load(std::memory_order_relaxed), Nameless()); put) seal(*lane, *lane->session);
+        if (Put put(lane->generation.load(std::memory_order_relaxed), WithoutThreadName()); put)
+            seal(*lane, *lane->session);
         this_lane = nullptr;
         lane->taken.store(false, std::memory_order_release);
     }
@@ -93,8 +94,8 @@ void adopt(Lane& lane, Session& s, bool named) {
     lane.generation.store(s.generation, std::memory_order_relaxed);
 }
 
-// The track has been described with the system's name; a second description of the same thread says who it is.
-void give_name(Lane& lane, Session& s) {
+// The track has the system's name so far; a second description of the same thread has its own name.
+void write_thread_name(Lane& lane, Session& s) {
     if (const std::string given = given_name(); !given.empty()) track_of_this_thread(s, given, lane.attached);
     lane.named = s.generation;
 }
@@ -103,7 +104,7 @@ void add(std::atomic<uint64_t>& count) noexcept {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // one writer
 }
 
-// Nobody is inside a Put that began before. False: somebody is, after a second.
+// Waits until no thread is inside an earlier Put. False: one still is after a second.
 bool quiet() noexcept {
     if (!own_fences.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     const int64_t deadline = now_ns() + 1'000'000'000;
@@ -123,13 +124,13 @@ void Put::attach(uint32_t generation, bool named) noexcept {
     const bool here = lane && lane->generation.load(std::memory_order_relaxed) == generation;
     if (!lane) {
         lane = take_lane();
-        leaver.here = true;  // from now on there is something to do at the end of the thread
+        leaver.here = true;  // from now on the lane is returned at the end of the thread
         this_lane = lane;
     }
     enter(*lane, generation);
     if (!lane_) return;
-    if (here) return give_name(*lane, *lane->session);
-    // A stop() that gave up on this thread has taken the session away; one that does so from now on keeps its memory.
+    if (here) return write_thread_name(*lane, *lane->session);
+    // A stop() that gave up on this thread has already removed the session; one that does so later keeps its memory.
     Session* s = session.load(std::memory_order_acquire);
     if (s && s->generation == generation) return adopt(*lane, *s, named);
     lane_ = nullptr;
@@ -141,7 +142,7 @@ bool Put::next_chunk(Kind kind) noexcept {
     Session& s = *l.session;
     seal(l, s);
     if (l.record) {
-        l.chunk = s.take_chunk(l.track, looks_on, l.chunk_index);
+        l.chunk = s.take_chunk(l.track, is_profiler_thread, l.chunk_index);
         if (l.chunk) {
             l.limit = chunk_entries;
             return true;
@@ -176,13 +177,13 @@ uint32_t start(const Options& options) {
     static const int once = pthread_atfork(nullptr, nullptr, [] { after_fork_in_child(); });
     (void)once;
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) own_fences.store(true, std::memory_order_seq_cst);
-    remove_leftovers();
+    remove_stale_buffers();
     auto fresh = std::make_unique<Session>(options, generations + 1);
     try {
-        fresh->hear_signal();
+        fresh->install_dump_signal();
         fresh->start_drainer();
     } catch (...) {
-        fresh->forget_signal();
+        fresh->restore_dump_signal();
         fresh->buffer.unlink();
         throw;
     }
@@ -198,7 +199,7 @@ Result stop() {
     if (!s) throw Error(ErrorKind::usage, "nothing is being recorded; start a Recorder first");
     on.store(0, std::memory_order_seq_cst);
     captures_stacks.store(false, std::memory_order_relaxed);
-    if (!s->forget_signal()) s->tell_taken();
+    if (!s->restore_dump_signal()) s->report_replaced_signal();
     const bool alone = quiet();
     if (alone)
         for (Lane* l = lanes.load(std::memory_order_acquire); l; l = l->next)
@@ -206,7 +207,7 @@ Result stop() {
     s->end_drainer();
     Result result = s->finish();
     session.store(nullptr, std::memory_order_release);
-    if (alone) delete s;  // else a thread hangs in the middle of a put: the session and its buffer stay for it
+    if (alone) delete s;  // else a thread hangs inside a Put: the session and its buffer are leaked for it
     return result;
 }
 
@@ -225,7 +226,7 @@ void flush() {
     std::lock_guard lock(change);
     if (Session* s = session.load(std::memory_order_relaxed)) {
         if (!s->options.ring) s->drain();  // a ring keeps its chunks
-        s->anchor();  // whoever reads now must not depend on when the drainer last looked at the clock
+        s->anchor();                       // a reader of the file must not depend on the drainer's last anchor
     }
 }
 

@@ -1,22 +1,23 @@
-// The recorder: what happens on any thread becomes entries in a buffer that outlives the process.
+// The recorder: threads write entries into a buffer that outlives the process.
 //
-//   thread ── Put ──> its chunk ── full ──> sealed ── drainer ──> trace file      recorder.cpp, session.hpp,
-//   drainer.cpp
+//   thread ── Put ──> its chunk ── full ──> sealed ── drainer ──> trace file
 //                        ^                     │
-//                        └────── free <────────┘                                  (ring: the oldest sealed one is
-//                        reused)
+//                        └────── free <────────┘      (ring: the oldest sealed chunk is reused)
+//
+// recorder.cpp has the threads' side, session.cpp the drainer's.
 //
 //   if (Put put; put) put.one(Kind::instant, put.name("spike"), 0, 0);
 //
 // Off costs one relaxed load. On, a put takes no lock, makes no system call and never waits: without a free chunk the
-// thing is dropped and counted. While a Put lives, its thread is `busy`, which is what stop() waits for.
+// record is dropped and counted. While a Put exists, its thread is `busy`, which is what stop() waits for.
 //
+//   member           guarded by
 //   Lane::busy       written by its thread, read by stop()
-//   Lane::taken      atomic: a thread has it
+//   Lane::taken      atomic: a thread uses it
 //   Lane::generation written by its thread while busy, read by stop()
-//   Lane::named      its thread; the next thread that has the lane, when it attaches
-//   the rest of it   its thread, while busy; stop() once nobody is
-//   on               written under the lock of start and stop, read by anybody
+//   Lane::named      its thread; the next thread that uses the lane, when it attaches
+//   the rest of it   its thread, while busy; stop() once no lane is
+//   on               written under the lock of start and stop, read by any thread
 #pragma once
 
 #include <atomic>
@@ -36,10 +37,10 @@ struct Lane {
     std::atomic<uint32_t> busy{0};
     Session* session = nullptr;           // that the rest belongs to; alive while the lane is busy
     std::atomic<uint32_t> generation{0};  // its number
-    uint32_t named = 0;                   // the same, once the thread's name has been asked for
-    uint32_t attached = 0;                // how many threads had come to the recording with this one
+    uint32_t named = 0;                   // the same, once the thread's own name has been written
+    uint32_t attached = 0;                // how many threads of the recording had attached, this one included
     uint32_t used = 0;                    // entries in the chunk
-    uint32_t limit = 0;                   // and how many it takes; 0: there is no chunk
+    uint32_t limit = 0;                   // and its capacity; 0: there is no chunk
     Chunk* chunk = nullptr;
     uint32_t chunk_index = 0;
     uint32_t spans = 0;  // number of the last span
@@ -55,15 +56,15 @@ struct Lane {
 inline constinit std::atomic<uint32_t> on{0};
 inline constinit std::atomic<bool> captures_stacks{false};
 inline thread_local constinit Lane* this_lane = nullptr;
-// A thread of ours that watches the program: what it records is not taken for a sign that the program goes on.
-inline thread_local constinit bool looks_on = false;
-// Where the kernel has no barrier that it can run on all threads, each put pays for one.
+// This thread is a profiler's, not the program's: its chunks do not count as progress of the program.
+inline thread_local constinit bool is_profiler_thread = false;
+// Without the kernel's barrier on all threads (membarrier) each put has a fence of its own.
 inline constinit std::atomic<bool> own_fences{false};
 
-// Where the thread's name cannot be asked for, as without the GIL: it is told with the next Put that is not like that.
-struct Nameless {};
+// For a Put where the thread's name is not available, as without the GIL: a later Put without this tag writes it.
+struct WithoutThreadName {};
 
-// One thing to be recorded by this thread.
+// One record, or several, of this thread.
 class Put {
   public:
     Put() noexcept : Put(on.load(std::memory_order_relaxed)) {}
@@ -75,7 +76,7 @@ class Put {
         else
             enter(*lane, generation);
     }
-    Put(uint32_t generation, Nameless) noexcept {
+    Put(uint32_t generation, WithoutThreadName) noexcept {
         Lane* lane = this_lane;
         if (__builtin_expect(!lane || lane->generation.load(std::memory_order_relaxed) != generation, false))
             attach(generation, false);
@@ -95,9 +96,9 @@ class Put {
     uint32_t track(std::string_view json) const;
     uint32_t stack(uint32_t id) const;
 
-    // False: there was no room, and that has been counted.
+    // False: there was no space, and the dropped record was counted.
     bool one(Kind kind, uint32_t name, uint64_t a, uint64_t b) noexcept {
-        Entry* e = room(1, kind);
+        Entry* e = reserve(1, kind);
         if (__builtin_expect(!e, false)) return false;
         *e = {ticks::now(), name, kind, 0, 0, a, b};
         publish(1);
@@ -105,7 +106,7 @@ class Put {
     }
     bool with_payload(Kind kind, uint32_t name, uint64_t a, uint64_t b, const uint8_t* payload, size_t size) noexcept {
         const uint32_t entries = entries_of(uint32_t(size));
-        Entry* e = room(entries, kind);
+        Entry* e = reserve(entries, kind);
         if (__builtin_expect(!e, false)) return false;
         *e = {ticks::now(), name, kind, 0, uint16_t(size), a, b};
         std::memcpy(e + 1, payload, size);
@@ -116,7 +117,7 @@ class Put {
 
   private:
     void enter(Lane& lane, uint32_t generation) noexcept {
-#ifdef __SANITIZE_THREAD__  // it knows neither fences nor the kernel's barrier
+#ifdef __SANITIZE_THREAD__  // it supports neither fences nor the kernel's barrier
         lane.busy.exchange(1, std::memory_order_seq_cst);
         const uint32_t running = on.load(std::memory_order_seq_cst);
 #else
@@ -132,7 +133,7 @@ class Put {
             lane.busy.store(0, std::memory_order_release);
     }
     void attach(uint32_t generation, bool named) noexcept;
-    Entry* room(uint32_t entries, Kind kind) noexcept {
+    Entry* reserve(uint32_t entries, Kind kind) noexcept {
         Lane& l = *lane_;
         if (__builtin_expect(l.used + entries > l.limit, false) && !next_chunk(kind)) return nullptr;
         return &l.chunk->entries[l.used];
@@ -153,29 +154,29 @@ struct Options {
     bool ring = false;                 // keep the newest only
     bool durable = false;              // the buffer beside the file, on disk
     bool stacks = false;               // with every span and hook
-    std::string about = "{}";          // JSON: what else the head of the file should say
-    int dump_signal = 0;               // makes a copy beside the file and goes on; 0: none
-    int64_t hang_ns = 0;               // so does nothing being recorded for so long; 0: never
+    std::string about = "{}";          // JSON: more members for the head of the file
+    int dump_signal = 0;               // this signal makes a copy beside the file; 0: none
+    int64_t hang_ns = 0;               // so does a time without records of this length; 0: never
 };
 
-// What became of a recording.
+// The result of a recording.
 struct Result {
-    std::string buffer;       // path of the buffer, if it had to stay: what could not be written is there
+    std::string buffer;       // path of the buffer, if it was kept: it has what could not be written
     std::string write_error;  // why
 };
 
-// Throws Error: usage, if one runs already; device, if there is no room or the file cannot be written.
+// Throws Error: usage, if one runs already; device, if there is no space or the file cannot be written.
 uint32_t start(const Options& options);
-// Waits until every thread has put what it was putting and all of it is in the file. Throws Error (usage) if none runs.
+// Waits until every thread has finished its Put and all records are in the file. Throws Error (usage) if none runs.
 Result stop();
-// JSON, kept in the file. Nothing happens when none runs.
+// Writes JSON into the file. Does nothing when no recording runs.
 void note(std::string_view json);
 // The path of the trace that is being recorded; empty: none.
 std::string path();
-// Asks the drainer to write what is sealed now, and waits until it has.
+// Writes all sealed chunks, and returns when they are in the file.
 void flush();
 
-// What people call this thread; the bindings know better than the system.
+// The name of this thread in the host language; empty: the system's name is used.
 using ThreadName = std::string (*)();
 inline constinit std::atomic<ThreadName> thread_name{nullptr};
 

@@ -1,4 +1,6 @@
-// One recording: its buffer, its names, the way of its chunks, and the thread that drains them.
+// One recording: its buffer, its names, its chunks, the thread that drains them, and dumps.
+//
+//   member             guarded by
 //
 //   free_, sealed_     lock-free queues of chunk numbers
 //   serials_           atomic
@@ -34,25 +36,25 @@ class Session {
     Names names;
     std::atomic<uint64_t> attached{0};  // threads so far
 
-    // A chunk ready to be filled by a thread with that track, or nullptr: then the thing has to be dropped.
-    Chunk* take_chunk(uint32_t track, bool looks_on, uint32_t& index) noexcept;
+    // A chunk ready to be filled by a thread with that track, or nullptr: then the record is dropped.
+    Chunk* take_chunk(uint32_t track, bool is_profiler_thread, uint32_t& index) noexcept;
     void seal(uint32_t index) noexcept;
     // The number of a new lane record; most_lanes: there is none left.
     uint32_t take_lane() noexcept;
 
     void start_drainer();
-    // Writes what is sealed. 0 or the error of the write; what was not written stays pending.
+    // Writes sealed chunks. 0 or the error of the write; chunks that were not written stay pending.
     int drain();
     void anchor();
-    // The last calls: ends the drainer, then writes the rest, with the account.
+    // The last calls: ends the drainer, then writes the rest, with the counts of lost records.
     void end_drainer() noexcept;
     Result finish();
     int note(std::string_view json);
-    // dumps.cpp: the signal that asks for a copy, from start to stop. Throws Error (value) where there is no such.
-    void hear_signal();
-    // False: it was no longer ours.
-    bool forget_signal() noexcept;
-    void tell_taken() const;
+    // The handler of the signal that requests a dump, from start to stop. Throws Error (value) for an invalid signal.
+    void install_dump_signal();
+    // False: another handler had replaced it.
+    bool restore_dump_signal() noexcept;
+    void report_replaced_signal() const;
     // After fork: neither file nor buffer is the child's.
     void abandon_in_child() noexcept;
 
@@ -67,7 +69,7 @@ class Session {
     void count_overwritten(const Chunk& chunk) noexcept;
     void watch();
     void dump(const std::string& why);
-    bool progressed() noexcept;
+    bool program_progressed() noexcept;
     std::string head() const;
 
     IndexQueue free_;
@@ -82,17 +84,17 @@ class Session {
     int64_t next_anchor_ns_ = 0;
     int64_t anchor_step_ns_ = 100'000'000;
 
-    // What `watch` has seen; the drainer's own.
-    std::vector<uint64_t> seen_;  // of each chunk: which filling, and how far
+    // The state of `watch`; used by the drainer only.
+    std::vector<uint64_t> seen_;  // of each chunk: its serial and fill level at the last check
     int64_t progress_ns_ = 0;
-    uint32_t asked_ = 0;
+    uint32_t dumps_handled_ = 0;
     int dumps_ = 0;
     bool hangs_ = false;
 
     std::atomic<uint32_t> wake_{0};
     std::atomic<bool> ending_{false};
     std::atomic<uint32_t> ended_{1};  // futex word: the drainer is not running
-    double put_ns_ = 0;               // what one entry costs here, measured at the start
+    double put_ns_ = 0;               // the cost of one entry, measured at the start
 };
 
 }  // namespace eventide::recorder

@@ -7,7 +7,7 @@
 namespace eventide {
 namespace {
 
-constexpr size_t baseline = 64;  // anchors over which a rate is taken
+constexpr size_t baseline = 64;  // anchors over which a rate is measured
 
 int64_t rounded(double x) {
     return int64_t(std::llround(x));
@@ -27,25 +27,25 @@ void ClockModel::add(const ClockSample& s) {
     }
     Anchor& last = anchors_.back();
     if (fresh.device < last.device) {
-        if (middle <= last.device - last.offset) return;  // it came late
-        anchors_.assign(1, fresh);                        // the clock was set back: all before is another time
+        if (middle <= last.device - last.offset) return;  // older than the last anchor
+        anchors_.assign(1, fresh);                        // the clock was set back: earlier anchors are void
         return;
     }
-    learn_locked(fresh);
+    widen_wander_locked(fresh);
     if (anchors_.size() > 1 && fresh.device - anchors_[anchors_.size() - 2].device < spacing_) {
-        if (fresh.error <= last.error) last = fresh;  // the tightest of its stretch
+        if (fresh.error <= last.error) last = fresh;  // the tightest of its interval
         return;
     }
     anchors_.push_back(fresh);
     if (anchors_.size() > most_anchors) thin_locked();
 }
 
-// A new anchor that lies outside of what was foretold shows that the rate varies more than we took it to.
-void ClockModel::learn_locked(const Anchor& fresh) {
+// A new anchor outside of the predicted interval shows that the rate varies more than assumed.
+void ClockModel::widen_wander_locked(const Anchor& fresh) {
     const int64_t distance = fresh.device - anchors_.back().device;
     if (distance <= 0) return;
-    const Estimate foretold = at_locked(fresh.device);
-    const double beyond = double(std::llabs(fresh.offset - foretold.offset)) - double(foretold.error + fresh.error);
+    const Estimate predicted = at_locked(fresh.device);
+    const double beyond = double(std::llabs(fresh.offset - predicted.offset)) - double(predicted.error + fresh.error);
     if (beyond <= 0) return;
     wander_ = std::min(max_drift, wander_ + beyond / double(distance));
 }
@@ -58,14 +58,14 @@ void ClockModel::thin_locked() {
     spacing_ *= 2;
 }
 
-// Whether no drift explains the way from this anchor to the next one.
+// Whether no allowed drift explains the change from this anchor to the next one.
 bool ClockModel::stepped_locked(size_t before) const {
     const Anchor &a = anchors_[before], &b = anchors_[before + 1];
     const double way = double(std::llabs(b.offset - a.offset));
     return way > max_drift * double(b.device - a.device) + double(a.error + b.error);
 }
 
-// The rate at one end: to whichever anchor further inside, with no step on the way, tells it best.
+// The rate at one end: taken to the inner anchor, with no step in between, that gives the smallest error.
 ClockModel::Rate ClockModel::rate_locked(size_t last, int direction) const {
     Rate best{0, max_drift};
     size_t first = last;

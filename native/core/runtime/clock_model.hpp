@@ -1,10 +1,11 @@
-// What a device's clock says, on the trace's clock, with a bound on the error.
+// Maps times of a device's clock to the trace's clock, with a bound on the error.
 //
 // A sample is a reading of the device's clock between two readings of CLOCK_MONOTONIC: the true offset lies in an
 // interval as wide as the two are apart. The tightest sample of each stretch of time is kept as an anchor. Between two
-// anchors the offset is interpolated, beyond the last one it goes on at the rate seen so far, and the bound grows with
-// the distance to the anchors: by what the two intervals leave open, and by how much a clock's rate may wander, which
-// is learned when a new anchor contradicts the old ones. A step of the clock (somebody set it) is a wide bound there.
+// anchors the offset is interpolated, beyond the last one it is extrapolated at the rate measured so far, and the bound
+// grows with the distance to the anchors: by what the two intervals leave open, and by how much a clock's rate may vary
+// (wander), which is increased when a new anchor contradicts the old ones. A step of the clock (it was set) gives a
+// wide bound there.
 //
 // Thread-safe. Plain arithmetic, checked against an oracle: tests/reference/clock_oracle.py.
 #pragma once
@@ -26,9 +27,9 @@ struct ClockSample {
 class ClockModel {
   public:
     static constexpr double max_drift = 1e-3;           // of any clock: an NTP slew and a bad crystal together
-    static constexpr double least_wander = 2e-6;        // how much a rate may change, before anything else was seen
+    static constexpr double least_wander = 2e-6;        // how much a rate may change, before any measurement
     static constexpr int64_t spacing_ns = 500'000'000;  // of anchors, at first
-    static constexpr size_t most_anchors = 1024;        // then every second one goes, and the spacing doubles
+    static constexpr size_t most_anchors = 1024;        // then every second one is removed, and the spacing doubles
 
     struct Anchor {
         int64_t device;  // on the device's clock
@@ -37,7 +38,7 @@ class ClockModel {
     };
     struct Estimate {
         int64_t host;    // on CLOCK_MONOTONIC
-        int64_t error;   // at most so far from the truth; -1: nothing is known
+        int64_t error;   // upper bound of the error; -1: no sample yet
         int64_t offset;  // device - host
     };
 
@@ -45,14 +46,14 @@ class ClockModel {
     Estimate at(int64_t device) const;
     // Whether it is time for another sample: soon at first, then every second.
     bool due(int64_t host_now) const;
-    // Somebody is about to take one: nobody else need.
+    // The caller is about to take a sample: other threads need not.
     void taking(int64_t host_now);
 
     struct State {
         std::vector<Anchor> anchors;
         uint64_t samples = 0;
         double drift = 0;   // how much faster the device's clock runs, as a ratio
-        double wander = 0;  // how much that is taken to vary
+        double wander = 0;  // how much the drift may vary
     };
     State state() const;
 
@@ -65,7 +66,7 @@ class ClockModel {
     Estimate beyond_locked(size_t anchor, int direction, int64_t device) const;
     Estimate between_locked(size_t before, int64_t device) const;
     Estimate at_locked(int64_t device) const;
-    void learn_locked(const Anchor& fresh);
+    void widen_wander_locked(const Anchor& fresh);
     void thin_locked();
     bool stepped_locked(size_t before) const;
 

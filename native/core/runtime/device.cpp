@@ -5,8 +5,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "hooks/foreign.hpp"
-#include "runtime/streams.hpp"
+#include "hooks/foreign_devices.hpp"
+#include "runtime/stream.hpp"
 
 namespace eventide {
 
@@ -36,7 +36,7 @@ void Device::sample_clock(int index, ClockModel& clock, int tries) {
 
 void Device::after_fork_in_child() {
     new (&clocks_lock_) Mutex;
-    new (&clocks_) std::map<int, std::unique_ptr<ClockModel>>;  // those of before are the parent's streams'
+    new (&clocks_) std::map<int, std::unique_ptr<ClockModel>>;  // the old ones belong to streams of the parent
 }
 
 }  // namespace eventide
@@ -48,9 +48,9 @@ namespace {
 // destruction.
 struct Registry {
     Mutex adding;
-    std::array<std::unique_ptr<Device>, 256> slots;
-    std::array<std::atomic<bool>, 256> removed{};
-    std::array<int16_t, 256> family{};  // written before `count`: the first number that a type of that name had
+    std::array<std::unique_ptr<Device>, max_types> slots;
+    std::array<std::atomic<bool>, max_types> removed{};
+    std::array<int16_t, max_types> family{};  // written before `count`: the first number of a type with that name
     std::atomic<int16_t> count{0};
 
     void add(std::unique_ptr<Device> device) {
@@ -60,7 +60,8 @@ struct Registry {
             if (!removed[size_t(i)] && slots[size_t(i)]->type() == device->type())
                 throw Error(ErrorKind::value, "a device type named '" + device->type() + "' is registered already");
         if (size_t(n) == slots.size())
-            throw Error(ErrorKind::device, "no more than 256 device types can be registered");
+            throw Error(ErrorKind::device,
+                        "no more than " + std::to_string(max_types) + " device types can be registered");
         device->number = family[size_t(n)] = n;
         for (int16_t i = n; i-- > 0;)
             if (slots[size_t(i)]->type() == device->type()) family[size_t(n)] = family[size_t(i)];
@@ -83,8 +84,8 @@ void add(std::unique_ptr<Device> device) {
 void remove(const std::string& type) {
     Device* device = find(type);
     if (!device) throw Error(ErrorKind::value, "there is no device type '" + type + "'");
-    if (device->number == 0) throw Error(ErrorKind::value, "device type '" + type + "' is always there");
-    for (const Ref<Stream>& s : streams::all())
+    if (device->number == 0) throw Error(ErrorKind::value, "device type '" + type + "' cannot be removed");
+    for (const Ref<Stream>& s : Stream::all())
         if (&s->device == device && !s->closed())
             throw Error(ErrorKind::device, "device type '" + type + "' is in use by " + s->describe() +
                                                "; close and drop its streams first");
@@ -102,7 +103,7 @@ Device& at(int16_t number) {
 }
 
 int16_t family(int16_t number) {
-    return size_t(number) < 256 ? registry().family[size_t(number)] : number;
+    return size_t(number) < max_types ? registry().family[size_t(number)] : number;
 }
 
 std::vector<Device*> all() {

@@ -1,5 +1,5 @@
-// What a device supplies: streams that run work in order and pass markers. Identity, versions, timing checks, hooks and
-// errors are the core's (stream.hpp, event.hpp), so a new device writes only this table.
+// The interface of a device: streams that run work in order and pass markers. The core (stream.hpp, event.hpp) does
+// identity, versions, timing checks, hooks and errors, so a new device implements only this.
 #pragma once
 
 #include <cstddef>
@@ -39,16 +39,16 @@ struct Capabilities {
 // of PushStream named there.
 //
 // A polled device: they are called in stream order, with no lock held but the stream's order lock; the core makes a
-// marker behind each work. submit must lead to Stream::execute, markers are found out about by poll.
+// marker behind each work. submit must lead to Stream::execute; poll returns the state of a marker.
 class DeviceStream {
   public:
     virtual ~DeviceStream() = default;
-    // Must lead to Stream::execute(work), once, when everything before it is over.
+    // Must lead to Stream::execute(work), once, when everything before it is complete.
     virtual void submit(Work& work) = 0;
-    // Must lead to PushStream::pass(marker, time), once, when everything before it is over. Owns one reference until
-    // then.
+    // Must lead to PushStream::pass(marker, time), once, when everything before it is complete. Owns one reference
+    // until then.
     virtual void mark(Marker& marker) = 0;
-    // Must lead to PushStream::waited(marker, position) when the marker has ended and everything before is over.
+    // Must lead to PushStream::waited(marker, position) when the marker has ended and everything before is complete.
     virtual void wait(Marker& marker, uint64_t position) = 0;
     // Called after submit, mark and wait without the lock: the place to wake a worker or to flush a driver's queue.
     virtual void flush() {}
@@ -59,16 +59,16 @@ class DeviceStream {
     virtual Ref<Failure> failure(Marker&) { return {}; }  // of a failed marker
     virtual int64_t completed_at(Marker&) { return 0; }   // of a marker that has ended
     virtual int64_t now() { return 0; }                   // on the device's clock
-    // Takes work back; false: its run has begun. Called with the stream's lock: it calls nothing.
+    // Takes work back; false: its run has begun. Called with the stream's lock: it must call nothing.
     virtual bool reclaim(Work&) { return true; }
-    virtual void forget(Marker&) {}  // the core has no more use for it
-    virtual void forget(Work&) {}    // likewise; its run is over or it was reclaimed
+    virtual void forget(Marker&) {}  // the core no longer uses it
+    virtual void forget(Work&) {}    // likewise; it has run or was reclaimed
 
-    // No more calls will come. What is queued still runs; afterwards the device drops its reference to the stream.
+    // The last call. Queued items still run; afterwards the device drops its reference to the stream.
     virtual void finish() = 0;
     // The driver's own handle, or 0.
     virtual uint64_t native_handle() const { return 0; }
-    // The stream as the host language's device knows it, or nullptr. Lives as long as this.
+    // The host language's object for the stream, or nullptr. Lives as long as this.
     virtual void* host_object() const { return nullptr; }
 };
 
@@ -91,7 +91,7 @@ class Device {
     // Takes the tightest of several samples. Runs code of the device.
     void sample_clock(int index, ClockModel& clock, int tries);
 
-    // Its clocks start anew: a thread of the parent may have been at them.
+    // Resets its clocks: a thread of the parent may have been using them.
     void after_fork_in_child();
 
     int16_t number = -1;  // of the type in the registry
@@ -103,11 +103,13 @@ class Device {
 
 namespace devices {
 
+constexpr size_t max_types = 256;  // that can be registered in one process
+
 // Registers a device type for the life of the process. Throws Error (value) if the name is taken. The first one has
 // number 0 and cannot be removed: that is the cpu device, see register_cpu_device().
 void add(std::unique_ptr<Device> device);
-// Makes a type unknown again. Its number stays taken, and a library stays loaded: somebody may still hold an event of
-// it. Throws Error (value: there is no such type; device: it has streams).
+// Unregisters a type. Its number is not used again, and its library stays loaded: events of it may still exist.
+// Throws Error (value: there is no such type; device: it has streams).
 void remove(const std::string& type);
 // nullptr if there is none of that name.
 Device* find(const std::string& type) noexcept;

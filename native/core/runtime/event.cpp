@@ -65,7 +65,7 @@ void Event::record(Stream& stream) {
     Ref<Marker> old;  // released after the lock
     uint64_t version;
     if (stream.polled()) {
-        // The device's own code runs, Python perhaps: m_, which others take with the host lock, is not held meanwhile.
+        // Code of the device runs, possibly Python: m_, which others take with the host lock, is not held.
         auto& polled = static_cast<PolledStream&>(stream);
         {
             std::lock_guard order(recording_);
@@ -141,7 +141,7 @@ double Event::elapsed_ms(const Event& end) const {
         throw Error(ErrorKind::event, "Both events must be completed before calculating elapsed time: " +
                                           (a.marker->pending() ? *this : end).describe() +
                                           " is still pending; call event.synchronize() first");
-    // On one device its own clock says it best; across devices only the trace's clock can.
+    // On one device its own clock is the most exact; times of two devices are compared on the trace's clock.
     if (device() == end.device()) return double(b.marker->device_ns() - a.marker->device_ns()) * 1e-6;
     return double(b.marker->time_ns() - a.marker->time_ns()) * 1e-6;
 }

@@ -25,14 +25,14 @@ struct EventOptions {
 class Event final : public RefCounted {
   public:
     explicit Event(EventOptions options);
-    // Never given before, as Stream::next_id.
+    // Unique in the process, as Stream::next_id.
     static uint64_t next_id() noexcept;
 
     const uint64_t id;
     const uint32_t generation;
     std::string describe() const;  // "event 7"
 
-    // What was recorded last. No marker: never recorded.
+    // The latest record. No marker: never recorded.
     struct Version {
         Ref<Marker> marker;
         uint64_t number = 0;
@@ -42,16 +42,16 @@ class Event final : public RefCounted {
     void check_usable() const;
     bool is_current() const noexcept;
     void record(Stream& stream);
-    void wait(Stream& stream);  // binds to the version of now
+    void wait(Stream& stream);  // binds to the current version
     bool query() const;
     EventOptions options() const;
     DeviceId device() const;  // as given, then as recorded
 
-    // Milliseconds from this event to `end`. Throws value or event errors in the order of the design.
+    // Milliseconds from this event to `end`. Throws Error (value, event).
     double elapsed_ms(const Event& end) const;
     int64_t completed_at() const;
 
-    // Ends one lease: tells event_deletion if it was ever recorded, and forgets the marker. True the first time.
+    // Ends one lease: fires event_deletion if it was ever recorded, and drops the marker. True the first time.
     bool retire(uint64_t lease);
     uint64_t lease() const;
     void reset(EventOptions options);  // for the pool
@@ -60,7 +60,7 @@ class Event final : public RefCounted {
     void announce(Stream& stream, uint64_t version, bool first) const;
     uint64_t take_locked(Ref<Marker> marker, Stream& stream, Ref<Marker>& old);
 
-    HostMutex recording_;  // the order of records on polled devices, whose code runs meanwhile; taken before m_
+    HostMutex recording_;  // the order of records on polled devices; device code runs while it is held; taken before m_
     mutable Mutex m_;      // guards all below; taken before a stream's lock
     EventOptions options_;
     DeviceId recorded_on_;

@@ -6,24 +6,24 @@
 namespace eventide {
 namespace {
 
-// What a stream that waits for the marker will fail with, as far as that is known.
+// The error that a stream gets by waiting for the marker, as far as the host can see.
 Ref<Failure> known_failure(const Marker& marker) {
-    return marker.decided() == MarkerState::failed ? marker.failure() : marker.doom;
+    return marker.decided() == MarkerState::failed ? marker.failure() : marker.error_at_creation;
 }
 
 }  // namespace
 
-uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, Submitted* told) {
+uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListener* listener) {
     Ref<Marker> start;
-    Ref<Failure> fate;
+    Ref<Failure> error;
     try {
-        if (!enter(work, start, fate)) return 0;
-        run_now(work, fate);
+        if (!enter(work, start, error)) return 0;
+        run_now(work, error);
     } catch (const Error&) {
         if (work.position) withdraw(work, start.get());
         throw;
     }
-    if (told) told->now();
+    if (listener) listener->on_submitted();
     Ref<Marker> marker = mark_work(work);
     const uint64_t position = marker->position();
     if (behind) *behind = std::move(marker);
@@ -32,15 +32,15 @@ uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*
     return position;
 }
 
-bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& fate) {
+bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& error) {
     std::lock_guard order(order_);
     {
         std::lock_guard lock(m_);
-        if (!admit_locked(work)) return false;  // from here on the caller withdraws what fails
+        if (!admit_locked(work)) return false;  // after this the caller withdraws work that fails
         ++entered_;
-        fate = fate_;
-        // Times are for listeners; a marker more is a good part of a small work's cost.
-        if (!fate && hub::listening(Hook::work_completion)) {
+        error = next_submit_error_;
+        // Only listeners need times; one more marker is a large part of the cost of small work.
+        if (!error && hub::listening(Hook::work_completion)) {
             start = take_marker_locked(0, true);
             start->starts = &work;
         }
@@ -53,11 +53,11 @@ bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& fate) 
     return true;
 }
 
-// Runs it, or says why not. Throws if the device refused it.
-void ImmediateStream::run_now(Work& work, const Ref<Failure>& fate) {
-    if (fate) {
+// Runs the work, or skips it with the error. Throws if the device did not accept it.
+void ImmediateStream::run_now(Work& work, const Ref<Failure>& error) {
+    if (error) {
         (void)work.begin();
-        work.skip(*fate);
+        work.skip(*error);
         work.outcome.store(Outcome::skipped, std::memory_order_release);
         return;
     }
@@ -68,13 +68,13 @@ void ImmediateStream::run_now(Work& work, const Ref<Failure>& fate) {
         const Outcome outcome = work.outcome.load(std::memory_order_acquire);
         if (outcome == Outcome::none) throw;
         if (outcome != Outcome::ok) return;
-        work.failure = Ref<Failure>(new Failure(e.what()));  // it ran; the device cannot vouch for what it enqueued
+        work.failure = Ref<Failure>(new Failure(e.what()));  // it ran, and the device then raised for what it enqueued
         work.fail(*work.failure);
         work.outcome.store(Outcome::failed, std::memory_order_release);
     }
 }
 
-// The marker with which the work is over. One that the device cannot make fails it.
+// The marker with which the work completes. The work fails if the device cannot make it.
 Ref<Marker> ImmediateStream::mark_work(Work& work) {
     std::lock_guard order(order_);
     Ref<Marker> marker;
@@ -85,13 +85,13 @@ Ref<Marker> ImmediateStream::mark_work(Work& work) {
     }
     mark_or_break(*marker);
     std::lock_guard lock(m_);
-    if (work.failure && !fate_) fate_ = work.failure;
+    if (work.failure && !next_submit_error_) next_submit_error_ = work.failure;
     work.position = position() + 1;
     publish_locked(*marker);
     return marker;
 }
 
-// The device refused: the work stays the caller's.
+// The device raised: the caller keeps the work.
 void ImmediateStream::withdraw(Work& work, Marker* start) {
     if (start) {
         std::lock_guard lock(m_);
@@ -106,7 +106,7 @@ void ImmediateStream::withdraw(Work& work, Marker* start) {
     leave();
 }
 
-// A stream that was closed meanwhile ends with the last submission that is inside.
+// The last submission inside finishes a stream that was closed meanwhile.
 void ImmediateStream::leave() {
     {
         std::lock_guard lock(m_);
@@ -128,31 +128,31 @@ void ImmediateStream::execute(Work& work) {
     Outcome outcome = Outcome::cancelled;
     if (work.begin()) {
         int64_t start = 0, end = 0;
-        work.failure = run_function(work, false, start, end);  // it poisons the stream where its marker is
+        work.failure = run_function(work, false, start, end);  // applies to the stream from its marker on
         outcome = work.failure ? Outcome::failed : Outcome::ok;
     }
     work.outcome.store(outcome, std::memory_order_release);
 }
 
-// On an immediate device people enqueue behind our back: only the device knows that it is idle.
+// On an immediate device other code may enqueue too: only the device can report that it is idle.
 bool ImmediateStream::known_idle_locked(bool patient) const {
     return (!patient || finished_) && PolledStream::known_idle_locked(patient);
 }
 
 void ImmediateStream::publish_locked(Marker& marker) {
-    marker.doom = fate_;
-    if (marker.syncs) fate_ = {};
+    marker.error_at_creation = next_submit_error_;
+    if (marker.syncs) next_submit_error_ = {};
     PolledStream::publish_locked(marker);
 }
 
 void ImmediateStream::publish_wait_locked(Marker& marker) {
     PolledStream::publish_wait_locked(marker);
-    if (!fate_) fate_ = known_failure(marker);
+    if (!next_submit_error_) next_submit_error_ = known_failure(marker);
 }
 
-void ImmediateStream::judge_locked(Marker& marker, Passed& passed, Ref<Failure>& failure) {
-    passed.earlier = poison_;
-    if (!failure) failure = marker.doom;
+void ImmediateStream::combine_errors_locked(Marker& marker, Passed& passed, Ref<Failure>& failure) {
+    passed.earlier = stream_error_;
+    if (!failure) failure = marker.error_at_creation;
 }
 
 Outcome ImmediateStream::finished_outcome(Passed& passed) {
@@ -164,31 +164,32 @@ Outcome ImmediateStream::finished_outcome(Passed& passed) {
 }
 
 Ref<Failure> ImmediateStream::heal_locked() {
-    if (completed() >= position()) fate_ = {};
+    if (completed() >= position()) next_submit_error_ = {};
     return Stream::heal_locked();
 }
 
-void ImmediateStream::poison_locked(Ref<Failure> failure) {
-    if (poison_) return;
-    Stream::poison_locked(std::move(failure));
-    if (syncs_.empty() && !fate_) fate_ = poison_;  // one on its way will heal it
+void ImmediateStream::set_error_locked(Ref<Failure> failure) {
+    if (stream_error_) return;
+    Stream::set_error_locked(std::move(failure));
+    if (syncs_.empty() && !next_submit_error_)
+        next_submit_error_ = stream_error_;  // a queued synchronize will clear it
 }
 
-// What the end of the queue will be, from what is queued.
+// Computes the error at the tail of the queue again, from the queued items.
 void ImmediateStream::abandoned_locked() {
-    Ref<Failure> fate = poison_;
+    Ref<Failure> error = stream_error_;
     auto wait = waits_.begin();
     const auto pass_waits = [&](uint64_t before) {
         for (; wait != waits_.end() && wait->position < before; ++wait)
-            if (!fate) fate = known_failure(*wait->marker);
+            if (!error) error = known_failure(*wait->marker);
     };
     for (const Ref<Marker>& marker : outstanding_) {
         pass_waits(marker->position());
-        if (!fate) fate = marker->doom;
-        if (marker->syncs) fate = {};
+        if (!error) error = marker->error_at_creation;
+        if (marker->syncs) error = {};
     }
     pass_waits(UINT64_MAX);
-    fate_ = fate;
+    next_submit_error_ = error;
 }
 
 }  // namespace eventide

@@ -7,19 +7,19 @@
 #include "base/process.hpp"
 #include "base/spin.hpp"
 #include "base/stacks.hpp"
-#include "hooks/foreign.hpp"
+#include "hooks/foreign_devices.hpp"
 #include "runtime/device.hpp"
-#include "runtime/graph.hpp"
 #include "runtime/notifier.hpp"
 #include "runtime/poller.hpp"
-#include "runtime/streams.hpp"
+#include "runtime/stream.hpp"
+#include "runtime/wait_graph.hpp"
 
 namespace eventide::process {
 
 void after_fork_in_child() {
     generation.fetch_add(1, std::memory_order_relaxed);
     notifier::after_fork_in_child();
-    streams::after_fork_in_child();
+    Stream::after_fork_in_child();
     poller::after_fork_in_child();
     Graph::after_fork_in_child();
     hub::after_fork_in_child();
@@ -34,12 +34,12 @@ uint64_t shut_down(int64_t timeout_ns) {
     const int64_t deadline = now_ns() + timeout_ns;
     HostMutex::give_up_at = deadline;
     uint64_t left = 0;
-    for (const Ref<Stream>& stream : streams::all()) {
+    for (const Ref<Stream>& stream : Stream::all()) {
         Ref<Marker> marker;
         try {
             marker = stream->mark_end();
         } catch (const Error&) {
-            // Its device makes no markers any more, or a thread hangs inside it: there is nothing to wait for.
+            // Its device cannot make a marker, or a thread hangs inside the device: there is nothing to wait for.
             left += stream->unfinished();
         }
         while (marker && marker->pending()) {
@@ -48,7 +48,7 @@ uint64_t shut_down(int64_t timeout_ns) {
             marker->sleep(ns);
         }
         if (marker && marker->pending()) left += stream->unfinished();
-        if (stream->poisoned()) stream->drained();  // the last chance to tell about an error that nobody saw
+        if (stream->has_error()) stream->drained();  // the last chance to report an error that was never raised
     }
     notifier::drain(deadline - now_ns());
     abandoned.store(true, std::memory_order_seq_cst);

@@ -12,7 +12,7 @@
 namespace eventide {
 namespace {
 
-// Stands in callbacks_ for "no more": the marker has ended.
+// The value of callbacks_ once the marker has ended: no more callbacks are accepted.
 struct Closed final : Task {
     void run() override {}
 } closed;
@@ -85,8 +85,8 @@ void Marker::release() noexcept {
     Stream* s = stream_;
     if (polled_) polled_stream().forget(*this);
     failure_ = {};
-    inherited = {};
-    doom = {};
+    error_from_other_sync = {};
+    error_at_creation = {};
     s->return_marker(this);
 }
 

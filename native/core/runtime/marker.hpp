@@ -1,12 +1,13 @@
-// A marker: a one-shot point in a stream, done when all work before it is done, failed when the stream was poisoned.
+// A marker: a one-shot point in a stream. It is done when all work before it is complete, failed when the stream has an
+// error there.
 //
 // Markers come from their stream's free list and go back to it, so recording allocates nothing once warm.
 //
-//   member      guarded by
-//   word_       atomic; the state, and whether somebody sleeps on it
-//   callbacks_  atomic list; closed by complete()
-//   time, failure_   written once by decide(), before word_ is published, read after
-//   syncs, inherited the stream's lock
+//   member                         guarded by
+//   word_                          atomic; the state, and whether a thread sleeps on it
+//   callbacks_                     atomic list; closed by complete()
+//   time_ns_, failure_             written once by decide(), before word_ is published, read after
+//   syncs, error_from_other_sync   the stream's lock
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/ref.hpp"
-#include "runtime/task.hpp"
+#include "runtime/notifier.hpp"
 
 namespace eventide {
 
@@ -27,27 +28,28 @@ enum class MarkerState : uint32_t { pending = 0, done = 1, failed = 2 };
 
 class Marker {
   public:
-    // What is known. A polled device may know better: pending() asks it, which may run code of the device.
+    // The state as last published. pending() also polls a polled device, which may run code of the device.
     MarkerState state() const noexcept { return MarkerState(word_.load(std::memory_order_acquire) & state_bits); }
     bool pending();
 
-    // Sleeps until the marker ends or `ns` are over or a signal comes. True if it has ended. Not with the host lock.
+    // Sleeps until the marker is complete, `ns` have passed, or a signal arrives. True if it is complete. Not with the
+    // host lock.
     bool sleep(int64_t ns);
 
-    // Sets the outcome, once. On a polled device hooks and Futures come between the outcome and the end.
+    // Sets the outcome, once. On a polled device hooks and Futures run between the outcome and the end.
     void decide(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
     MarkerState decided() const noexcept {
         return MarkerState(word_.load(std::memory_order_acquire) / decided_bits & state_bits);
     }
-    // Ends the marker with its outcome, once. Wakes sleepers and hands callbacks to the notifier.
+    // Ends (completes) the marker with its outcome, once. Wakes sleepers and posts the callbacks to the notifier.
     void end() { end_with(uint32_t(decided())); }
     // Both at once.
     void complete(int64_t time_ns, int64_t device_ns, Ref<Failure> failure);
-    // Sleeps on the word, without asking the device, until the marker ends, `ns` are over or a signal comes.
+    // Sleeps on the word, without polling the device, until the marker ends, `ns` have passed or a signal arrives.
     bool sleep_on_word(int64_t ns);
 
-    // Takes over the task and runs it on the notifier when the marker ends. Returns false, leaving the task to the
-    // caller, if it has ended already.
+    // Takes ownership of the task and runs it on the notifier when the marker ends. Returns false, leaving the task to
+    // the caller, if it has ended already.
     bool when_ended(Task* task);
 
     // After the outcome is set only.
@@ -64,13 +66,13 @@ class Marker {
     void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
 
-    uint64_t handle = 0;        // a polled device's own
-    void* work_data = nullptr;  // likewise, of the work that ends with it; until DeviceStream::forget
-    Work* work = nullptr;       // of a polled device: what this marker stands behind
-    Work* starts = nullptr;     // of an immediate device: the work in front of which it stands
-    Ref<Failure> doom;          // of an immediate device: an error before it that was known when it was made
-    uint32_t syncs = 0;         // how many stream.synchronize calls wait on this marker
-    Ref<Failure> inherited;     // error of the synchronize that healed the stream while this one was queued
+    uint64_t handle = 0;                 // a polled device's own
+    void* work_data = nullptr;           // likewise, of the work that ends with it; until DeviceStream::forget
+    Work* work = nullptr;                // of a polled device: the work that completes with this marker
+    Work* starts = nullptr;              // of an immediate device: the work that starts with this marker
+    Ref<Failure> error_at_creation;      // of an immediate device: the error of the stream when the marker was queued
+    uint32_t syncs = 0;                  // how many stream.synchronize calls wait on this marker
+    Ref<Failure> error_from_other_sync;  // taken by an earlier synchronize while this one was queued
 
   private:
     friend class MarkerList;
@@ -101,12 +103,12 @@ class MarkerList {
     ~MarkerList();
     Marker* take(Stream& stream, uint64_t event, bool timing, bool polled);
     void put(Marker* m) noexcept;
-    // How many markers were ever allocated: a test holds that this stops growing.
+    // How many markers were ever allocated; a test checks that this stops growing.
     uint64_t allocated() const noexcept { return allocated_; }
 
   private:
     void grow();
-    Marker* free_ = nullptr;                  // only take() touches it
+    Marker* free_ = nullptr;                  // used by take() only
     std::atomic<Marker*> returned_{nullptr};  // pushed by put(), taken whole by take(): no ABA
     struct Block;
     Block* blocks_ = nullptr;

@@ -10,7 +10,7 @@
 namespace eventide {
 namespace {
 
-// The block itself, given back when the last of the streams that use it has let go.
+// The block itself, freed when the last stream that uses it has passed.
 class Block final : public RefCounted {
   public:
     Block(DeviceId device, void* data, size_t bytes) : device_(device), data_(data), bytes_(bytes) {}
@@ -56,7 +56,8 @@ Ref<Memory> Memory::allocate(DeviceId device, size_t bytes) {
     return memory;
 }
 
-// Where work holds on to what it was given until it ran, the last reference goes after all work that had one.
+// On deferred devices work holds references to its arguments until it ran, so the last reference is dropped after all
+// work that had one.
 Memory::~Memory() {
     if (freed_) return;
     const bool held =
@@ -99,7 +100,7 @@ void Memory::free(std::string_view how) {
         try {
             marker = stream->mark_end();
         } catch (const Error&) {
-            // A device that makes no markers any more uses no memory any more.
+            // A device that cannot make a marker no longer uses the memory.
         }
         auto* hold = new Hold(block);
         if (!marker || !marker->when_ended(hold)) delete hold;

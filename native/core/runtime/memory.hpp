@@ -1,4 +1,4 @@
-// Memory of a device. Freeing waits, without blocking anybody, for the streams that were recorded as its users.
+// Memory of a device. It is freed when the streams recorded as its users have passed; the caller does not block.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,7 @@ class Memory final : public RefCounted {
     const bool host_visible;
 
     void record_stream(Stream& stream);
-    // Tells memory_deallocation and gives the memory back once the recorded streams have passed this point. Twice is
-    // fine.
+    // Fires memory_deallocation, and frees the memory once the recorded streams have passed this point. Idempotent.
     void free() { free(""); }
     bool freed() const;
 

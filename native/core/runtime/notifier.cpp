@@ -23,7 +23,7 @@ struct State {
     std::atomic<uint32_t> posted{0};    // futex word of the thread: one up per post
     std::atomic<uint32_t> finished{0};  // futex word of drain(): one up per task
     std::atomic<bool> sleeping{false};
-    std::atomic<int64_t> sweep_at{INT64_MAX};  // the earliest time that request_sweep was asked for
+    std::atomic<int64_t> sweep_at{INT64_MAX};  // the earliest time given to request_sweep
     std::atomic<uint32_t> drainers{0};
     std::atomic<uint64_t> accepted{0};
     std::atomic<uint64_t> done{0};
@@ -48,8 +48,8 @@ void run_list(State& s, Task* t, HostRun& run) {
         task->run();
         delete task;
         s.done.fetch_add(1, std::memory_order_release);
-        // Against drain(), which counts itself in and then reads `finished`, all seq_cst: one of the two sees the
-        // other.
+        // Pairs with drain(), which increments `drainers` and then reads `finished`, all seq_cst: at least one of the
+        // two sees the other.
         s.finished.fetch_add(1, std::memory_order_seq_cst);
         if (s.drainers.load(std::memory_order_seq_cst)) futex::wake_all(s.finished);
         run.leave_after_slice(now_ns());
@@ -58,8 +58,8 @@ void run_list(State& s, Task* t, HostRun& run) {
 
 void sweep_once(State& s, HostRun& run) {
     // Both sides change sweep_at by one read-modify-write, so one is first. If request_sweep is, this exchange reads
-    // what it released, and needed() sees what its caller left to clean up. If this is, request_sweep reads INT64_MAX
-    // and asks for another sweep. (Fences would do as well; TSan does not support them.)
+    // what it released, and needed() sees the clean-up that its caller left. If this is, request_sweep reads INT64_MAX
+    // and requests another sweep. (Fences would do as well; TSan does not support them.)
     s.sweep_at.exchange(INT64_MAX, std::memory_order_seq_cst);
     if (!sweeper.needed()) return;
     run.enter(now_ns());
@@ -82,7 +82,7 @@ void* loop(void* argument) {
         }
         run.leave();
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
-        // Against wake(), which changes sweep_at or the list, counts up `posted` and then reads `sleeping`, all
+        // Pairs with wake(), which changes sweep_at or the list, counts up `posted` and then reads `sleeping`, all
         // seq_cst: if it reads false, its count came before this store, and futex::wait sees another number than
         // `seen`. `seen` was read before the list was taken.
         s.sleeping.store(true, std::memory_order_seq_cst);
@@ -95,8 +95,8 @@ void* loop(void* argument) {
     return nullptr;
 }
 
-// Starts the thread if it does not run yet. When the system has none to give, what is posted waits for the next call:
-// the callers are workers and hooks, which cannot raise it.
+// Starts the thread if it does not run yet. If the system cannot create one, posted tasks wait for the next call: the
+// callers are workers and hooks, which cannot raise the error.
 void start(State& s) {
     std::lock_guard lock(s.m);
     if (s.started) return;

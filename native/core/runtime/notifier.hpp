@@ -3,15 +3,26 @@
 
 #include <cstdint>
 
-#include "runtime/task.hpp"
+namespace eventide {
+
+// A callback that the notifier thread runs once: a notify callback, a Future's callbacks, the release of a buffer.
+class Task {
+  public:
+    virtual ~Task() = default;
+    virtual void run() = 0;  // called once; the notifier deletes the task afterwards, with the host lock if it needs it
+    virtual bool needs_host_lock() const { return true; }
+    Task* next = nullptr;  // owned by the list that contains the task
+};
+
+}  // namespace eventide
 
 namespace eventide::notifier {
 
-// Takes over a list of tasks (linked by next, oldest first). Never blocks on a callback.
+// Takes ownership of a list of tasks (linked by next, oldest first). Never blocks on a callback.
 void post(Task* first);
 
-// Runs `sweep` (with the host lock) after that time, unless `needed` says by then that it is done. For clean-up that
-// another thread usually does first; a request that is later than the one that waits costs one load.
+// Runs `sweep` (with the host lock) after that time, unless `needed` returns false by then. For clean-up that another
+// thread usually does first; a request for a later time than the pending one costs one atomic operation.
 struct Sweeper {
     bool (*needed)();
     void (*sweep)();
@@ -19,7 +30,7 @@ struct Sweeper {
 void set_sweeper(Sweeper sweeper);
 void request_sweep(int64_t after_ns = 5'000'000);
 
-// Waits until everything posted so far has run; false when the time is up.
+// Waits until everything posted so far has run; false when the time is over.
 bool drain(int64_t timeout_ns);
 
 // How many callbacks have run in this process.

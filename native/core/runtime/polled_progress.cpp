@@ -1,4 +1,4 @@
-// How a polled stream finds out what is over: see polled_stream.hpp for the two steps.
+// How a polled stream detects completion; polled_stream.hpp describes the two steps.
 #include <algorithm>
 #include <utility>
 
@@ -9,10 +9,10 @@
 namespace eventide {
 namespace {
 
-constexpr int64_t longest_join_ns = 50'000'000;  // so that Ctrl-C gets through
-constexpr int64_t longest_rest_ns = 1'000'000;   // then the device is asked again
+constexpr int64_t longest_join_ns = 50'000'000;  // so that Ctrl-C is handled
+constexpr int64_t longest_rest_ns = 1'000'000;   // then the device is polled again
 
-// Takes the host lock if this thread has not got it; Futures and hooks need it.
+// Takes the host lock unless this thread holds it; Futures and hooks need it.
 class HostTurn {
   public:
     HostTurn() : host_(HostLock::installed()), how_(host_ ? host_->enter() : 0) {}
@@ -28,7 +28,7 @@ class HostTurn {
 }  // namespace
 
 bool PolledStream::refresh(Marker& marker) {
-    if (!process::is_current(generation)) return false;  // the device and its locks are the parent's
+    if (!process::is_current(generation)) return false;  // the device and its locks belong to the parent process
     MarkerState state = MarkerState::failed;
     if (!broken_.has(marker)) {
         try {
@@ -40,7 +40,7 @@ bool PolledStream::refresh(Marker& marker) {
     }
     if (state == MarkerState::pending) return false;
     advance(marker.position());
-    // Its Future may be done already: another thread is about to end it, with no hook or device call in between.
+    // Its Future may be done already: another thread is about to complete it, with no hook or device call in between.
     while (finishing_.load(std::memory_order_acquire) >= marker.position() && marker.state() == MarkerState::pending) {
     }
     return true;
@@ -48,7 +48,7 @@ bool PolledStream::refresh(Marker& marker) {
 
 bool PolledStream::join(Marker& marker, int64_t ns) {
     if (!process::is_current(generation)) return false;
-    // No time to wait is a question: a device with virtual time would move on.
+    // Timeout 0 is a query: join would advance a device with virtual time.
     if (ns > 0 && marker.state() == MarkerState::pending && !broken_.has(marker)) {
         try {
             locks::DeviceCall call;
@@ -58,23 +58,23 @@ bool PolledStream::join(Marker& marker, int64_t ns) {
         }
     }
     if (marker.state() != MarkerState::pending) return true;
-    const bool over = refresh(marker);
+    const bool passed = refresh(marker);
     if (marker.state() != MarkerState::pending) return true;
     // The device is past it, but its work still runs, or hooks of what is before it do on another thread.
-    return over && ns > 0 && marker.sleep_on_word(std::min(ns, longest_rest_ns));
+    return passed && ns > 0 && marker.sleep_on_word(std::min(ns, longest_rest_ns));
 }
 
-// Everything up to `position` is over on the device. First each marker gets its outcome, in order; this waits for
-// nothing, so that work that is about to run knows the state of its stream. Then hooks and Futures follow, in order.
+// The device is past `position`. First each marker up to it gets its outcome, in order; this never waits, so that work
+// that is about to run sees the state of its stream. Then hooks and Futures follow, in order.
 void PolledStream::advance(uint64_t position) {
-    ask_about_waits(position);
+    poll_waits(position);
     while (decide_next(position)) {
     }
     announce();
 }
 
-// Gives the oldest marker its outcome; false: there is none up to `position` that can have one now. The device is asked
-// without a lock: two threads may ask the same, and the answer that comes first counts.
+// Gives the oldest marker its outcome; false: no marker up to `position` can have one now. The device is queried
+// without a lock: two threads may query the same marker, and the first answer is used.
 bool PolledStream::decide_next(uint64_t position) {
     Ref<Marker> marker;
     uint64_t lost = 0;  // the id of work that the device is past and has not run
@@ -83,12 +83,12 @@ bool PolledStream::decide_next(uint64_t position) {
         if (outstanding_.empty() || outstanding_.front()->position() > position) return false;
         marker = outstanding_.front();
         if (Work* work = marker->work) {
-            const bool over = work->outcome.load(std::memory_order_acquire) != Outcome::none;
-            if (!over && !take_back_locked(*work)) return false;  // it runs: whatever the device says, that is not over
+            const bool ran = work->outcome.load(std::memory_order_acquire) != Outcome::none;
+            if (!ran && !take_back_locked(*work)) return false;  // it still runs, even if the device reports otherwise
             if (work->lost) lost = work->id;
         }
     }
-    Answer answer = ask(*marker);
+    Answer answer = query_device(*marker);
     if (lost && !answer.failure)
         answer.failure = Ref<Failure>(
             new Failure("device '" + device.type() + "' passed work " + std::to_string(lost) + " without running it"));
@@ -98,8 +98,8 @@ bool PolledStream::decide_next(uint64_t position) {
     return true;
 }
 
-// The device is past work that it has not run. In one step, so that each thread that asks sees the work run or lost,
-// and can give its marker the outcome: a stream that waits for it needs that now.
+// The device is past work that it has not run. Done in one step under m_, so that each thread sees the work either run
+// or lost and can give its marker the outcome; a stream that waits for it needs that at once.
 bool PolledStream::take_back_locked(Work& work) {
     if (!device_stream_->reclaim(work)) return false;
     if (!immediate()) start_work();
@@ -108,7 +108,7 @@ bool PolledStream::take_back_locked(Work& work) {
     return true;
 }
 
-PolledStream::Answer PolledStream::ask(Marker& marker) {
+PolledStream::Answer PolledStream::query_device(Marker& marker) {
     Answer answer{broken_.failure(marker)};
     locks::DeviceCall call;
     try {
@@ -127,19 +127,19 @@ PolledStream::Answer PolledStream::ask(Marker& marker) {
 PolledStream::Markers PolledStream::decide_locked(Marker& marker, Answer answer) {
     Passed passed{std::move(outstanding_.front()), std::exchange(marker.work, nullptr), answer.failure};
     outstanding_.pop_front();
-    // Within what the clock is known to, markers of a stream stay in its order.
+    // Within the error of the clock model, times of a stream's markers stay in stream order.
     if (clock_ && answer.ticks) answer.time = last_time_ = std::max(last_time_, answer.time);
     if (marker.starts) marker.starts->start_ns = answer.time;
     Markers dropped = settle_waits_locked(marker.position());
-    judge_locked(marker, passed, answer.failure);
-    if (answer.failure) poison_locked(std::move(answer.failure));
+    combine_errors_locked(marker, passed, answer.failure);
+    if (answer.failure) set_error_locked(std::move(answer.failure));
     marker.decide(answer.time, answer.ticks, outcome_locked(marker));
     passed_.push_back(std::move(passed));
     return dropped;
 }
 
-// Calls hooks and publishes Futures of markers that have their outcome, and ends them, in order and with no lock held.
-// Only one thread does: what others, or the hooks themselves, add meanwhile is left to it.
+// Calls hooks, publishes Futures and completes the markers that have an outcome, in order and with no lock held. One
+// thread at a time does this, also for markers that other threads or the hooks themselves add meanwhile.
 void PolledStream::announce() {
     for (;;) {
         Passed next;
@@ -168,13 +168,13 @@ void PolledStream::end_marker(Marker& marker) {
     announcing_ = false;
 }
 
-// The device is past these waits: what they waited for has ended, and if it failed, so has this stream.
+// The device is past these waits: their markers are complete; if one failed, this stream gets its error.
 PolledStream::Markers PolledStream::settle_waits_locked(uint64_t before) {
     Markers settled;
     while (!waits_.empty() && waits_.front().position < before) {
         Ref<Marker> m = std::move(waits_.front().marker);
         waits_.pop_front();
-        if (m->decided() == MarkerState::failed) poison_locked(m->failure());
+        if (m->decided() == MarkerState::failed) set_error_locked(m->failure());
         settled.push_back(std::move(m));
     }
     return settled;
@@ -199,16 +199,17 @@ void PolledStream::execute(Work& work) {
     work.outcome.store(run_deferred(work, host_start, host_end), std::memory_order_release);
 }
 
-// The device is past these waits, but their markers may not have been polled yet. In order, so that the streams they
-// belong to, which may wait for this one, have little left to ask.
-void PolledStream::ask_about_waits(uint64_t before) {
-    std::vector<Ref<Marker>> over;
+// The device is past these waits, but their markers may not have been polled yet. Oldest first, so that their streams,
+// which may wait for this one, have little left to poll.
+void PolledStream::poll_waits(uint64_t before) {
+    std::vector<Ref<Marker>> unpolled;
     {
         std::lock_guard lock(m_);
         for (auto& wait : waits_)
-            if (wait.position < before && wait.marker->decided() == MarkerState::pending) over.push_back(wait.marker);
+            if (wait.position < before && wait.marker->decided() == MarkerState::pending)
+                unpolled.push_back(wait.marker);
     }
-    for (auto& marker : over) (void)marker->pending();
+    for (auto& marker : unpolled) (void)marker->pending();
 }
 
 // The outcome of the work, from its run and from the device.
@@ -216,7 +217,7 @@ Outcome PolledStream::finished_outcome(Passed& passed) {
     Work& work = *passed.work;
     const Outcome outcome = work.outcome.load(std::memory_order_acquire);
     if (outcome != Outcome::ok || !passed.failure) return outcome;
-    work.fail(*passed.failure);  // the device cannot vouch for it
+    work.fail(*passed.failure);  // the device reported an error for it
     return Outcome::failed;
 }
 
@@ -232,7 +233,7 @@ void PolledStream::finish_work(Passed& passed) {
         locks::DeviceCall call;
         device_stream_->forget(work);
     }
-    tell_completion(work, r);
+    fire_completion(work, r);
     finishing_.store(passed.marker->position(), std::memory_order_release);
     running_.store(false, std::memory_order_relaxed);
     work.publish();
@@ -248,7 +249,7 @@ void PolledStream::forget(Marker& marker) noexcept {
         locks::DeviceCall call;
         device_stream_->forget(marker);
     } catch (const Error&) {
-        // It cannot let go of something that we let go of: nothing depends on it any more.
+        // The device could not release a marker that is no longer used: nothing depends on it.
     }
 }
 

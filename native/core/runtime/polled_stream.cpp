@@ -1,4 +1,4 @@
-// The verbs of a polled stream: what is queued on the device, in order, and how it is closed.
+// The calls of the host on a polled stream: queueing on the device, in order, and closing.
 #include "runtime/polled_stream.hpp"
 
 #include <ctime>
@@ -27,7 +27,7 @@ void PolledStream::opened() {
     if (clock_ && clock_->due(now_ns())) device.sample_clock(options.index, *clock_, 8);
 }
 
-uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*) {
+uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListener*) {
     Ref<Marker> marker;
     uint64_t p = 0;
     {
@@ -42,13 +42,13 @@ uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, Submitted*) {
         try {
             locks::DeviceCall call;
             device_stream_->submit(work);
-        } catch (const Error&) {  // the device refused: the work stays the caller's
+        } catch (const Error&) {  // the device raised: the caller keeps the work
             locks::DeviceCall call;
             device_stream_->forget(work);
             queued_.fetch_sub(1, std::memory_order_relaxed);
             throw;
         }
-        // The device has the work and may run it; without a marker the Future fails all the same.
+        // The device has the work and may run it; without a marker the Future fails.
         mark_or_break(*marker);
         std::lock_guard lock(m_);
         publish_locked(*marker);
@@ -82,7 +82,7 @@ void PolledStream::flush() {
         locks::DeviceCall call;
         flush_device();
     }
-    if (flushes_.fetch_add(1, std::memory_order_relaxed) % 32 == 31) ask_sometimes();
+    if (flushes_.fetch_add(1, std::memory_order_relaxed) % 32 == 31) poll_occasionally();
 }
 
 Ref<Marker> PolledStream::record(bool timing, uint64_t event) {
@@ -160,19 +160,19 @@ bool PolledStream::idle() {
     Ref<Marker> end = last_marker();
     if (!end) {
         std::unique_lock order(order_, std::try_to_lock);
-        if (!order) return false;  // another thread queues something just now
+        if (!order) return false;  // another thread is queueing an item
         end = queue_end(std::move(order), false, true, nullptr);
     }
     return !end || !end->pending();
 }
 
-void PolledStream::sleep_for_room(int64_t ns) {
+void PolledStream::sleep_until_space(int64_t ns) {
     if (queued_.load(std::memory_order_seq_cst) < options.max_pending) return;
     if (Ref<Marker> first = first_marker()) {
         first->sleep(ns);
         return;
     }
-    const timespec pause{0, 20'000};  // another thread's device still makes the marker
+    const timespec pause{0, 20'000};  // another thread is still making the marker
     nanosleep(&pause, nullptr);
 }
 
@@ -182,7 +182,7 @@ Ref<Marker> PolledStream::first_marker() const {
     return outstanding_.empty() ? Ref<Marker>() : outstanding_.front();
 }
 
-// The marker behind all that is queued, if there is one already.
+// The marker behind all queued items, if there is one.
 Ref<Marker> PolledStream::last_marker() const {
     std::lock_guard lock(m_);
     Ref<Marker> last;
@@ -193,8 +193,9 @@ Ref<Marker> PolledStream::last_marker() const {
     return last && last->position() == position() ? last : Ref<Marker>();
 }
 
-// A program that never asks would let what is over pile up: now and then the middle of it is asked about.
-void PolledStream::ask_sometimes() {
+// Without this, complete markers of a program that never queries would accumulate: each 32nd flush polls the middle
+// one.
+void PolledStream::poll_occasionally() {
     Ref<Marker> middle;
     {
         std::lock_guard lock(m_);
@@ -204,7 +205,7 @@ void PolledStream::ask_sometimes() {
 }
 
 void PolledStream::close() noexcept {
-    // At exit a thread that was inside the device may be parked with order_, and nothing is drained any more.
+    // At exit a thread inside the device may be parked while it holds order_, and nothing is drained any more.
     if (process::abandoned.load(std::memory_order_seq_cst)) return;
     {
         std::lock_guard lock(m_);
@@ -219,7 +220,7 @@ void PolledStream::close_when_drained() {
     try {
         end = mark_end();
     } catch (const Error& e) {
-        poison(Ref<Failure>(new Failure(e.what())));
+        set_error(Ref<Failure>(new Failure(e.what())));
     }
     auto* task = new CloseTask(Ref<PolledStream>(this));
     if (end && end->when_ended(task)) return;
@@ -232,7 +233,7 @@ void PolledStream::finish() {
         locks::DeviceCall call;
         device_stream_->finish();
     } catch (const Error& e) {
-        poison(Ref<Failure>(new Failure(e.what())));
+        set_error(Ref<Failure>(new Failure(e.what())));
     }
     drained();
 }

@@ -1,6 +1,7 @@
 #include "runtime/poller.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "base/mutex.hpp"
 #include "base/process.hpp"
 #include "base/thread.hpp"
+#include "runtime/device.hpp"
+#include "runtime/stream.hpp"
 
 namespace eventide::poller {
 namespace {
@@ -18,48 +21,50 @@ constexpr int64_t shortest_ns = 20'000;
 constexpr int64_t longest_ns = 2'000'000;
 constexpr int64_t hour_ns = 3'600'000'000'000;
 
-struct State {
+// Of one device type.
+struct Poller {
     Mutex m;  // guards fresh, started
     std::vector<Ref<Marker>> fresh;
     bool started = false;
     std::atomic<uint32_t> turn{0};
 };
 
-State* state = new State;  // leaked on purpose: the thread may outlive static destruction
+using Pollers = std::array<Poller, devices::max_types>;  // by the number of the type
+Pollers* pollers = new Pollers;  // leaked on purpose: the threads may outlive static destruction
 
 // No catch (...) and no noexcept on this stack: see thread.hpp.
 void* loop(void* argument) {
-    State& s = *static_cast<State*>(argument);
+    Poller& p = *static_cast<Poller*>(argument);
     name_this_thread("eventide-poll");
     thread_context.core_thread = true;
     thread_context.name = "eventide-poller";
     std::vector<Ref<Marker>> watched;
     int64_t pause = shortest_ns;
     for (;;) {
-        const uint32_t turn = s.turn.load(std::memory_order_acquire);
+        const uint32_t turn = p.turn.load(std::memory_order_acquire);
         {
-            std::lock_guard lock(s.m);
-            if (!s.fresh.empty()) pause = shortest_ns;
-            for (auto& m : s.fresh) watched.push_back(std::move(m));
-            s.fresh.clear();
+            std::lock_guard lock(p.m);
+            if (!p.fresh.empty()) pause = shortest_ns;
+            for (auto& m : p.fresh) watched.push_back(std::move(m));
+            p.fresh.clear();
         }
         const size_t before = watched.size();
         std::erase_if(watched, [](const Ref<Marker>& m) { return !m->pending(); });
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
         pause = watched.size() < before ? shortest_ns : std::min(pause * 2, longest_ns);
         if (watched.empty())
-            futex::wait(s.turn, turn, hour_ns);
+            futex::wait(p.turn, turn, hour_ns);
         else
-            watched.front()->sleep(pause);  // a device with virtual time moves on when it is waited for
+            watched.front()->sleep(pause);  // a device with virtual time advances when it is waited for
     }
     return nullptr;
 }
 
-// When the system has no thread to give, markers wait for the next call, or until they are asked about.
-void start_locked(State& s) {
+// If the system cannot create a thread, markers wait for the next call, or until they are queried.
+void start_locked(Poller& p) {
     try {
-        start_thread(loop, &s);
-        s.started = true;
+        start_thread(loop, &p);
+        p.started = true;
     } catch (const Error&) {
     }
 }
@@ -67,20 +72,20 @@ void start_locked(State& s) {
 }  // namespace
 
 void watch(Ref<Marker> marker) {
-    State& s = *state;
+    Poller& p = pollers->at(size_t(marker->stream().device_id.type));
     {
-        std::lock_guard lock(s.m);
-        s.fresh.push_back(std::move(marker));
-        if (!s.started) start_locked(s);
+        std::lock_guard lock(p.m);
+        p.fresh.push_back(std::move(marker));
+        if (!p.started) start_locked(p);
     }
     // After the list: a loop that reads the new number takes the marker, one that read the old does not sleep on it.
     // The wake-up is unconditional, so there is no second flag whose order could matter.
-    s.turn.fetch_add(1, std::memory_order_release);
-    futex::wake_all(s.turn);
+    p.turn.fetch_add(1, std::memory_order_release);
+    futex::wake_all(p.turn);
 }
 
 void after_fork_in_child() {
-    state = new State;
+    pollers = new Pollers;
 }
 
 }  // namespace eventide::poller

@@ -1,5 +1,5 @@
-// Devices that do not tell when a marker ends are asked: one thread looks after the markers that somebody wants to be
-// told about, often at first and then less.
+// The threads that poll markers that have callbacks: often at first, then at growing intervals. One for each polled
+// device type, started with its first callback, so that a `poll` that hangs delays its own type alone.
 #pragma once
 
 #include "base/ref.hpp"
@@ -7,7 +7,7 @@
 
 namespace eventide::poller {
 
-// Asks until the marker has ended; its callbacks run then.
+// Polls until the marker has ended; its callbacks run then.
 void watch(Ref<Marker> marker);
 
 void after_fork_in_child();

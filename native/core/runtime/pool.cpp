@@ -44,7 +44,7 @@ EventPool::Lease EventPool::find(uint64_t id) {
                                       " is not in use in this pool; acquire() or acquire_id() gives one that is");
 }
 
-// Out of the table first: from then on nobody can find the event by its id and record it while it goes back.
+// Removed from the table first: from then on no thread can find the event by its id and record it.
 bool EventPool::give_back(Event& event, uint64_t lease) {
     Ref<Event> keep(&event);
     {

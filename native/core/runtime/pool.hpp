@@ -1,4 +1,4 @@
-// A pool of events: last returned, first reused, each with the id it was born with.
+// A pool of events: last returned, first reused, each keeps its id.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace eventide {
 
-uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, Submitted*) {
+uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, SubmitListener*) {
     uint64_t p = 0;
     {
         std::lock_guard lock(m_);
@@ -64,8 +64,8 @@ void PushStream::wait(Marker& marker) {
     flush_device();
 }
 
-// The window between "its Future is done" and "its position is completed" is some nanoseconds wide; a caller that sees
-// it waits it out, so that neither answer contradicts the other.
+// Between "the Future is done" and "the position is completed" some nanoseconds pass; a caller that sees this state
+// spins until it is over, so that the two answers never contradict each other.
 bool PushStream::idle() {
     const uint64_t p = position();
     if (completed() >= p) return true;
@@ -84,12 +84,12 @@ void PushStream::close() noexcept {
     flush_device();
 }
 
-void PushStream::sleep_for_room(int64_t ns) {
+void PushStream::sleep_until_space(int64_t ns) {
     const uint32_t n = queued_.load(std::memory_order_seq_cst);
     if (n < options.max_pending) return;
-    room_waiters_.fetch_add(1, std::memory_order_seq_cst);
+    space_waiters_.fetch_add(1, std::memory_order_seq_cst);
     futex::wait(queued_, n, ns);
-    room_waiters_.fetch_sub(1, std::memory_order_relaxed);
+    space_waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void PushStream::execute(Work& work) {
@@ -98,7 +98,7 @@ void PushStream::execute(Work& work) {
     r.outcome = run_deferred(work, r.start_ns, r.end_ns);
     r.cpu_ns = work.cpu_ns;
     if (!r.start_ns && hub::listening(Hook::work_completion)) r.start_ns = r.end_ns = now_ns();
-    tell_completion(work, r);
+    fire_completion(work, r);
     finishing_.store(work.position, std::memory_order_release);
     running_.store(false, std::memory_order_relaxed);
     work.publish();
@@ -125,7 +125,7 @@ void PushStream::waited(Marker& marker, uint64_t position) {
 }
 
 Ref<Marker> PushStream::waited_locked(Marker& marker, uint64_t position) {
-    if (marker.state() == MarkerState::failed) poison_locked(marker.failure());
+    if (marker.state() == MarkerState::failed) set_error_locked(marker.failure());
     Ref<Marker> dropped = std::move(waits_.front().marker);
     waits_.pop_front();
     completed_.store(position, std::memory_order_release);

@@ -1,5 +1,5 @@
-// A stream of a device that reports when items are over: every item enters the device's queue under the stream's lock,
-// and the device calls execute, pass and waited in that order.
+// A stream of a push device, which reports completion itself: every item enters the device's queue under the stream's
+// lock, and the device calls execute, pass and waited in that order.
 #pragma once
 
 #include "runtime/stream.hpp"
@@ -10,12 +10,12 @@ class PushStream final : public Stream {
   public:
     PushStream(Device& device, StreamOptions options) : Stream(device, std::move(options), StreamKind::push) {}
 
-    uint64_t try_submit(Work& work, Ref<Marker>* behind, Submitted* told) override;
+    uint64_t try_submit(Work& work, Ref<Marker>* behind, SubmitListener* listener) override;
     Ref<Marker> record(bool timing, uint64_t event) override;
     void wait(Marker& marker) override;
     bool idle() override;
     void close() noexcept override;
-    void sleep_for_room(int64_t ns) override;
+    void sleep_until_space(int64_t ns) override;
 
     // Called by the device, in stream order.
     void execute(Work& work) override;
@@ -24,7 +24,8 @@ class PushStream final : public Stream {
     Mutex& lock() const noexcept { return m_; }
     // The same with lock() held, for a device that finds the stream idle.
     void pass_locked(Marker& marker, int64_t time_ns);
-    // Gives the stream's reference to the marker, to be dropped without the lock: that may run code of its device.
+    // Returns the stream's reference to the marker. The caller drops it without the lock: that may run code of a
+    // device.
     [[nodiscard]] Ref<Marker> waited_locked(Marker& marker, uint64_t position);
 
   private:

@@ -1,6 +1,7 @@
 #include "runtime/stream.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -9,12 +10,19 @@
 #include "base/process.hpp"
 #include "runtime/immediate_stream.hpp"
 #include "runtime/push_stream.hpp"
-#include "runtime/streams.hpp"
 
 namespace eventide {
 namespace {
 
 std::atomic<uint64_t> stream_ids{0};
+
+// Every stream of the process: for device-wide synchronization, exit and fork.
+struct StreamList {
+    Mutex m;
+    std::map<uint64_t, Stream*> by_id;  // guarded by m
+};
+
+StreamList* streams = new StreamList;  // leaked on purpose: workers may outlive static destruction
 
 }  // namespace
 
@@ -33,8 +41,13 @@ Ref<Stream> Stream::open(Device& device, StreamOptions options) {
         s = Ref<Stream>(new ImmediateStream(device, std::move(options)));
     s->device_stream_ = device.open_stream(*s);
     s->opened();
-    if (can.default_stream_blocks) s->standing_ = s->options.is_default ? "default" : "behind";
-    streams::add(*s);
+    if (can.default_stream_blocks)
+        s->default_role_ =
+            s->options.is_default ? DefaultStreamRole::is_default : DefaultStreamRole::ordered_with_default;
+    {
+        std::lock_guard lock(streams->m);
+        streams->by_id[s->id] = s.get();
+    }
     if (hub::listening(Hook::stream_creation)) hub::fire(s->creation());
     return s;
 }
@@ -42,7 +55,8 @@ Ref<Stream> Stream::open(Device& device, StreamOptions options) {
 HookRecord Stream::creation() const {
     HookRecord r{.hook = Hook::stream_creation, .device = device_id, .stream = id};
     r.name = options.name;
-    r.group = standing_;
+    if (default_role_ != DefaultStreamRole::none)
+        r.group = default_role_ == DefaultStreamRole::is_default ? "default" : "behind";
     return r;
 }
 
@@ -55,11 +69,20 @@ Stream::Stream(Device& device, StreamOptions options, StreamKind kind)
       generation(process::generation.load(std::memory_order_relaxed)) {}
 
 Stream::~Stream() {
-    streams::remove(*this);
+    std::lock_guard lock(streams->m);
+    streams->by_id.erase(id);
 }
 
 std::vector<Ref<Stream>> Stream::all() {
-    return streams::all();
+    std::lock_guard lock(streams->m);
+    std::vector<Ref<Stream>> out;
+    for (auto& [id, s] : streams->by_id)
+        if (s->try_retain()) out.push_back(Ref<Stream>::adopt(s));  // false: it is being destroyed right now
+    return out;
+}
+
+void Stream::after_fork_in_child() {
+    streams = new StreamList;
 }
 
 std::string Stream::describe() const {
@@ -77,42 +100,42 @@ void Stream::refuse_closed() const {
     throw Error(ErrorKind::stream, describe() + " is closed; make a new one with eventide.Stream()");
 }
 
-// What is queued is queued: a device that cannot flush fails what comes after, not the verb.
+// The item is queued already: an error of flush fails later items, not this call.
 void Stream::flush_device() {
     try {
         device_stream_->flush();
     } catch (const Error& e) {
-        poison(Ref<Failure>(new Failure(e.what())));
+        set_error(Ref<Failure>(new Failure(e.what())));
     }
 }
 
 void Stream::announce_deletion() {
-    if (deletion_told_.exchange(true, std::memory_order_relaxed) || !hub::listening(Hook::stream_deletion)) return;
+    if (deletion_fired_.exchange(true, std::memory_order_relaxed) || !hub::listening(Hook::stream_deletion)) return;
     HookRecord r{.hook = Hook::stream_deletion, .device = device_id, .stream = id};
     r.name = options.name;
     hub::fire(r);
 }
 
-void Stream::poison(Ref<Failure> failure) {
+void Stream::set_error(Ref<Failure> failure) {
     std::lock_guard lock(m_);
-    poison_locked(std::move(failure));
+    set_error_locked(std::move(failure));
 }
 
-void Stream::poison_locked(Ref<Failure> failure) {
-    if (poison_) return;
-    poison_ = std::move(failure);
-    poisoned_.store(true, std::memory_order_release);
+void Stream::set_error_locked(Ref<Failure> failure) {
+    if (stream_error_) return;
+    stream_error_ = std::move(failure);
+    has_error_.store(true, std::memory_order_release);
 }
 
 Outcome Stream::run_deferred(Work& work, int64_t& start, int64_t& end) {
     if (!work.begin()) return Outcome::cancelled;
-    if (poisoned()) {
+    if (has_error()) {
         Ref<Failure> first;
         {
             std::lock_guard lock(m_);
-            first = poison_;
+            first = stream_error_;
         }
-        // At exit the error is taken out of a stream that still works: drained().
+        // drained() may have cleared the error at exit, while this stream still runs.
         if (first) {
             work.skip(*first);
             return Outcome::skipped;
@@ -120,11 +143,11 @@ Outcome Stream::run_deferred(Work& work, int64_t& start, int64_t& end) {
     }
     Ref<Failure> failure = run_function(work, true, start, end);
     if (!failure) return Outcome::ok;
-    poison(std::move(failure));
+    set_error(std::move(failure));
     return Outcome::failed;
 }
 
-// `holds`: the stream cannot go on before the function returns.
+// `holds`: the stream cannot continue before the function returns.
 Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_t& end) {
     ThreadContext& context = thread_context;
     const ThreadContext outer = context;
@@ -138,12 +161,13 @@ Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_
         context.held = this;
         context.held_position = work.position;
     }
-    const bool told = hub::listening(Hook::work_completion);  // reading the clock is a good part of a small work's cost
-    const bool cpu = told && hub::cpu_time_wanted.load(std::memory_order_relaxed);
+    const bool observed =
+        hub::listening(Hook::work_completion);  // reading the clock is a large part of the cost of small work
+    const bool cpu = observed && hub::cpu_time_wanted.load(std::memory_order_relaxed);
     if (cpu) work.cpu_ns = -thread_cpu_ns();
-    if (told) start = now_ns();
+    if (observed) start = now_ns();
     Ref<Failure> failure = work.run();
-    if (told) end = now_ns();
+    if (observed) end = now_ns();
     if (cpu) work.cpu_ns += thread_cpu_ns();
     context.running = outer.running;
     context.position = outer.position;
@@ -156,13 +180,14 @@ Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_
 
 void Stream::start_work() {
     running_.store(true, std::memory_order_relaxed);
-    // Against sleep_for_room, which counts itself in and then lets the kernel compare queued_: one sees the other.
+    // Pairs with sleep_until_space, which increments space_waiters_ and then lets the kernel compare queued_: at least
+    // one of the two threads sees the store of the other.
     const uint32_t before = queued_.fetch_sub(1, std::memory_order_seq_cst);
-    if (before == options.max_pending && room_waiters_.load(std::memory_order_seq_cst)) futex::wake_all(queued_);
+    if (before == options.max_pending && space_waiters_.load(std::memory_order_seq_cst)) futex::wake_all(queued_);
 }
 
-// The stream cannot go on before its hooks return: one that waits for this very stream is refused (graph.hpp).
-void Stream::tell_completion(const Work& work, const HookRecord& r) {
+// The stream cannot continue before its hooks return: a hook that waits for this stream gets an error (wait_graph.hpp).
+void Stream::fire_completion(const Work& work, const HookRecord& r) {
     if (!hub::listening(Hook::work_completion)) return;
     ThreadContext& context = thread_context;
     Stream* const held = std::exchange(context.held, this);
@@ -189,6 +214,42 @@ void Stream::return_marker(Marker* m) noexcept {
 uint64_t Stream::markers_allocated() const {
     std::lock_guard lock(m_);
     return markers_.allocated();
+}
+
+Ref<Marker> Stream::mark_end(bool patient) {
+    return queue_end(false, patient, nullptr);
+}
+
+Stream::Sync Stream::begin_sync(bool patient) {
+    Sync out;
+    out.marker = queue_end(true, patient, &out.failure);
+    return out;
+}
+
+bool Stream::abandon_sync(Marker& marker) noexcept {
+    std::lock_guard lock(m_);
+    if (marker.decided() != MarkerState::pending) return false;
+    marker.syncs = 0;
+    std::erase(syncs_, &marker);
+    abandoned_locked();
+    return true;
+}
+
+Ref<Failure> Stream::heal_locked() {
+    Ref<Failure> f = std::move(stream_error_);
+    has_error_.store(false, std::memory_order_release);
+    return f;
+}
+
+// The first synchronize that is reached heals; those queued at that moment raise the same error and heal nothing.
+Ref<Failure> Stream::settle_sync_locked(Marker& marker) {
+    std::erase(syncs_, &marker);
+    if (marker.error_from_other_sync) return marker.error_from_other_sync;
+    Ref<Failure> f = heal_locked();
+    if (f)
+        for (Marker* other : syncs_)
+            if (!other->error_from_other_sync) other->error_from_other_sync = f;
+    return f;
 }
 
 }  // namespace eventide

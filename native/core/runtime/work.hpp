@@ -1,4 +1,4 @@
-// One thing submitted to a stream. The device calls Stream::execute(work) in stream order; the bindings derive the
+// One work item submitted to a stream. The device calls Stream::execute(work) in stream order; the bindings derive the
 // kinds (a Python call, a C function, a copy). The stream's queue owns it until execute() disposes of it.
 #pragma once
 
@@ -19,11 +19,11 @@ class Work {
     virtual bool needs_host_lock() const = 0;
     // False if it was cancelled in time. After true it can no longer be cancelled.
     virtual bool begin() = 0;
-    // Runs it; the failure poisons the stream.
+    // Runs it; a failure becomes the error of the stream.
     virtual Ref<Failure> run() = 0;
-    // Told instead of run() when the stream is poisoned.
+    // Called instead of run() when the stream has an error.
     virtual void skip(const Failure& first) = 0;
-    // Told instead of run() when the device lost it.
+    // Called instead of run() when the device lost it.
     virtual void fail(const Failure& failure) = 0;
     // Makes the outcome visible: the Future is done after this.
     virtual void publish() = 0;
@@ -35,7 +35,7 @@ class Work {
         return ids.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 
-    // For devices: what people call it, and how long it declares to take in seconds (negative: not declared).
+    // For devices: its name, and its declared duration in seconds (negative: not declared).
     virtual std::string name() const { return ""; }
     virtual double duration() const { return -1; }
 
@@ -44,7 +44,7 @@ class Work {
     int64_t cpu_ns = 0;     // of the thread during run(), if hub::cpu_time_wanted
 
     // Of work on polled devices, between its run and the marker behind it.
-    std::atomic<Outcome> outcome{Outcome::none};  // set when its run is over
+    std::atomic<Outcome> outcome{Outcome::none};  // set after its run
     bool lost = false;                            // the device never ran it; the stream's lock
     int64_t start_ns = -1;                        // on the trace's clock; negative: unknown
     Ref<Failure> failure;                         // of an immediate device: what its run raised

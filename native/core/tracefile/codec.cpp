@@ -1,5 +1,6 @@
 #include "tracefile/codec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -11,6 +12,7 @@ namespace eventide::recorder {
 namespace {
 
 constexpr uint8_t with_payload = 16, with_name = 32, with_a = 64, with_b = 128;
+constexpr size_t smallest_record = 2;  // bytes: its tag and its stamp
 
 // The state from which both sides predict the next record.
 struct Expected {
@@ -165,16 +167,17 @@ void encode(const Chunk& chunk, uint32_t used, std::string& out) {
 
 ChunkHead head_of(std::string_view bytes) {
     ByteReader in(bytes);
-    ChunkHead head{in.varint(), 0};
+    ChunkHead head{in.varint(), 0, 0};
     head.track = uint32_t(in.varint());
+    head.records = std::min<uint64_t>(in.varint(), bytes.size() / smallest_record);
     return in.bad() ? ChunkHead{} : head;
 }
 
 bool decode(std::string_view bytes, const Visit& visit) {
     ByteReader in(bytes);
-    ChunkHead head{in.varint(), 0};
+    ChunkHead head{in.varint(), 0, 0};
     head.track = uint32_t(in.varint());
-    const uint64_t records = in.varint();
+    const uint64_t records = head.records = in.varint();
     if (records > chunk_entries) return false;
     Expected expected{.stamp = in.fixed<uint64_t>()};
     for (uint64_t i = 0; i < records; ++i) {
@@ -196,7 +199,7 @@ bool decode(std::string_view bytes, const Visit& visit) {
 }
 
 void walk(const Chunk& chunk, uint32_t used, const Visit& visit) {
-    const ChunkHead head{chunk.serial.load(std::memory_order_relaxed), chunk.track};
+    const ChunkHead head{chunk.serial.load(std::memory_order_relaxed), chunk.track, 0};
     for (uint32_t i = 0, end; (end = end_of_record(chunk, i, used)); i = end) {
         const Entry& e = chunk.entries[i];
         visit(head, e, {reinterpret_cast<const char*>(&e + 1), e.size});
@@ -206,14 +209,14 @@ void walk(const Chunk& chunk, uint32_t used, const Visit& visit) {
 namespace {
 
 constexpr auto crc_tables = [] {
-    std::array<std::array<uint32_t, 256>, 4> t{};
+    std::array<std::array<uint32_t, 256>, 16> t{};
     for (uint32_t i = 0; i < 256; ++i) {
         uint32_t c = i;
         for (int k = 0; k < 8; ++k) c = c & 1 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
         t[0][i] = c;
     }
     for (uint32_t i = 0; i < 256; ++i)
-        for (size_t k = 1; k < 4; ++k) t[k][i] = t[0][t[k - 1][i] & 255] ^ (t[k - 1][i] >> 8);
+        for (size_t k = 1; k < 16; ++k) t[k][i] = t[0][t[k - 1][i] & 255] ^ (t[k - 1][i] >> 8);
     return t;
 }();
 
@@ -222,12 +225,12 @@ constexpr auto crc_tables = [] {
 uint32_t crc32(const void* bytes, size_t size, uint32_t before) noexcept {
     const auto* p = static_cast<const uint8_t*>(bytes);
     uint32_t c = ~before;
-    for (; size >= 4; p += 4, size -= 4) {
-        uint32_t word;
-        std::memcpy(&word, p, 4);
-        c ^= word;
-        c = crc_tables[3][c & 255] ^ crc_tables[2][(c >> 8) & 255] ^ crc_tables[1][(c >> 16) & 255] ^
-            crc_tables[0][c >> 24];
+    for (; size >= 16; p += 16, size -= 16) {  // the lookups do not depend on each other
+        uint8_t block[16];
+        std::memcpy(block, p, 16);
+        for (size_t k = 0; k < 4; ++k) block[k] ^= uint8_t(c >> 8 * k);
+        c = 0;
+        for (size_t k = 0; k < 16; ++k) c ^= crc_tables[15 - k][block[k]];
     }
     for (; size; ++p, --size) c = crc_tables[0][(c ^ *p) & 255] ^ (c >> 8);
     return ~c;

@@ -29,6 +29,7 @@ void encode(const Chunk& chunk, uint32_t used, std::string& out);
 struct ChunkHead {
     uint64_t serial = 0;
     uint32_t track = 0;
+    uint64_t records = 0;  // in the bytes of a file: as many as they can hold at most
 };
 using Visit = std::function<void(const ChunkHead&, const Entry&, std::string_view payload)>;
 

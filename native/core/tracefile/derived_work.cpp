@@ -22,6 +22,32 @@ int64_t length(int64_t start, int64_t end) {
     return int64_t(std::min(uint64_t(end) - uint64_t(start), uint64_t(std::numeric_limits<int64_t>::max())));
 }
 
+// The span of each work item by its id. Ids count up: those after the first one are places in an array.
+class WorkSpans {
+  public:
+    void reserve(size_t submissions) { dense_.resize(submissions + submissions / 2); }
+    void set(int64_t work, int64_t span) {
+        if (first_ == null_int64) first_ = work;
+        const uint64_t place = uint64_t(work) - uint64_t(first_);
+        if (place < dense_.size())
+            dense_[place] = span + 1;
+        else
+            others_.at({uint64_t(work)}) = span;
+    }
+    // `nothing` where it was not submitted in this recording.
+    int64_t find(int64_t work) {
+        const uint64_t place = uint64_t(work) - uint64_t(first_);
+        if (place < dense_.size()) return dense_[place] - 1;
+        const int64_t* found = others_.find({uint64_t(work)});
+        return found ? *found : nothing;
+    }
+
+  private:
+    int64_t first_ = null_int64;
+    LargeVector<int64_t> dense_;  // by id, from first_ on; the span plus one, 0 where there is none
+    FlatMap<1, int64_t> others_;  // by id
+};
+
 class Walk {
   public:
     Walk(const Operations& o, int64_t first_span, int32_t first_track)
@@ -32,8 +58,8 @@ class Walk {
         const auto reserve = [](size_t rows, auto&... columns) { (columns.reserve(rows), ...); };
         auto& s = out.spans;
         auto& e = out.edges;
-        reserve(submissions + syncs, s.kind, s.track, s.name, s.outcome, s.stack, s.start, s.duration, s.submit, s.cpu,
-                s.work);
+        reserve(submissions + syncs, s.kind, s.track, s.name, s.group, s.outcome, s.stack, s.start, s.duration,
+                s.submit, s.cpu, s.work);
         reserve(submissions + waits + syncs, e.kind, e.from_track, e.to_track, e.from_time, e.from_span, e.to_time,
                 e.to_span, e.event, e.version, e.correlation);
         reserve(submissions, submitted_, work_);
@@ -121,6 +147,7 @@ class Walk {
         s.kind.push_back(int32_t(kind));
         s.track.push_back(track);
         s.name.push_back(is_work ? o_.name[row] : 0);
+        s.group.push_back(is_work ? o_.group[row] : 0);
         s.outcome.push_back(0);
         s.stack.push_back(unsubmitted ? 0 : o_.stack[row]);
         s.start.push_back(o_.time[row]);
@@ -135,7 +162,7 @@ class Walk {
         const uint32_t number = stream_of(o_.stream[row]);
         Stream& stream = streams_[number];
         const int64_t span = add_span(SpanKind::work, stream.track, row);
-        work_.at({uint64_t(o_.work[row])}) = span;
+        work_.set(o_.work[row], span);
         submitted_.push_back({span, number, o_.thread[row]});
         if (stream.order == nothing) {
             stream.order = int64_t(with_work_.size());
@@ -150,9 +177,9 @@ class Walk {
     }
 
     void completion(int64_t row) {
-        const int64_t* found = work_.find({uint64_t(o_.work[row])});
+        const int64_t found = work_.find(o_.work[row]);
         const int32_t track = o_.stream[row] ? streams_[stream_of(o_.stream[row])].track : 0;
-        const auto at = size_t(found ? *found : add_span(SpanKind::unsubmitted, track, row));
+        const auto at = size_t(found != nothing ? found : add_span(SpanKind::unsubmitted, track, row));
         const bool timed = o_.start[row] != null_int64;
         out.spans.start[at] = timed ? o_.start[row] : o_.time[row];
         out.spans.duration[at] = timed ? length(o_.start[row], o_.finish[row]) : 0;
@@ -233,7 +260,7 @@ class Walk {
 
     void add_launches() {
         const auto& s = out.spans;
-        for (const Submitted& one : submitted_) {
+        for (const SubmittedWork& one : submitted_) {
             const auto i = size_t(one.span);
             add({.kind = EdgeKind::launch,
                  .from_track = one.thread,
@@ -302,7 +329,7 @@ class Walk {
         }
     }
 
-    struct Submitted {
+    struct SubmittedWork {
         int64_t span;
         uint32_t stream;
         int32_t thread;
@@ -314,8 +341,8 @@ class Walk {
     std::vector<Stream> streams_;
     FlatMap<1, uint32_t> stream_numbers_;  // by id; the value is the index plus one
     std::vector<uint32_t> with_work_;      // streams with work, in order
-    LargeVector<Submitted> submitted_;
-    FlatMap<1, int64_t> work_;    // by its id: the span
+    LargeVector<SubmittedWork> submitted_;
+    WorkSpans work_;
     FlatMap<1, int64_t> newest_;  // by event: the version
     FlatMap<2, Record> records_;  // by event and version
     FlatMap<5, int64_t> open_;    // synchronizations that have begun

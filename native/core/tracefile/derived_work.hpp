@@ -31,11 +31,11 @@ enum class Operation : uint8_t {
 };
 inline constexpr int operation_count = 11;
 
-// Columns of operations sorted by time, owned by the caller. Names and devices are numbers from 1; equal devices have
+// Columns of operations sorted by time, owned by the caller. Names, groups and devices are numbers from 1; equal devices have
 // equal numbers; `thread` is the row of a track.
 struct Operations {
     int64_t rows = 0;
-    const int32_t *hook, *end, *outcome, *thread, *device, *name, *stack;
+    const int32_t *hook, *end, *outcome, *thread, *device, *name, *group, *stack;
     const int64_t *time, *stream, *event, *version, *work, *start, *finish, *cpu;
     const uint64_t *handle, *bytes;
 };
@@ -47,7 +47,7 @@ enum class EdgeKind : int32_t { launch, wait, synchronize };
 // `streams`.
 struct DerivedWork {
     struct Spans {
-        LargeVector<int32_t> kind, track, name, outcome, stack;
+        LargeVector<int32_t> kind, track, name, group, outcome, stack;
         LargeVector<int64_t> start, duration, submit, cpu, work;
     } spans;
     LargeVector<int64_t> waited_for;  // per synchronization: the stream, the event, or the number of the device

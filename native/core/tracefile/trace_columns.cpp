@@ -11,6 +11,7 @@
 #include "encoding/json.hpp"
 #include "encoding/varint.hpp"
 #include "tracefile/codec.hpp"
+#include "tracefile/hook_order.hpp"
 #include "tracefile/payloads.hpp"
 
 namespace eventide::recorder {
@@ -78,6 +79,8 @@ class Builder {
           text_budget_(min_text_budget +
                        text_bytes_per_file_byte * (raw.bytes.size() + raw.left.size() * chunk_bytes)) {
         read_names(raw.names);
+        for (const std::string_view chunk : raw.chunks) expected_ += head_of(chunk).records;
+        for (const auto& chunk : raw.left) expected_ += chunk->used.load(std::memory_order_relaxed);
         out.clock = clock_.model();
     }
 
@@ -106,6 +109,7 @@ class Builder {
     }
 
     void finish() {
+        sort_by_time(out.hooks);
         for (const End& end : ends_) {
             const size_t* row = open_.find({end.span});
             if (!row) {
@@ -125,6 +129,9 @@ class Builder {
         int64_t time;
         int32_t error;
     };
+
+    // So that columns are never moved. Memory that no row is written to costs nothing.
+    static void reserve(size_t rows, auto&... columns) { (columns.reserve(rows + 1), ...); }
 
     void read_names(std::string_view bytes) {
         ByteReader in(bytes);
@@ -225,6 +232,9 @@ class Builder {
                   const std::string& args, const int64_t (&more)[4] = {null_int64, null_int64, null_int64, null_int64},
                   uint32_t outcome = 0) {
         SpanColumns& s = out.spans;
+        if (s.track.empty())
+            reserve(expected_, s.track, s.name, s.category, s.stack, s.outcome, s.error, s.start, s.end, s.submit,
+                    s.cpu, s.work, s.correlation, s.arguments.offsets);
         s.track.push_back(int32_t(track));
         s.name.push_back(int32_t(name));
         s.category.push_back(int32_t(category));
@@ -291,6 +301,10 @@ class Builder {
 
     void hook(const ChunkHead& head, const Entry& e, int64_t time, ByteReader& in) {
         HookColumns& c = out.hooks;
+        if (c.hook.empty())
+            reserve(expected_, c.hook, c.end, c.outcome, c.known, c.thread, c.name, c.device, c.stream, c.event,
+                    c.version, c.work, c.handle, c.bytes, c.start, c.finish, c.time, c.waited, c.cpu, c.group, c.stack,
+                    c.access_offsets);
         const uint64_t mask = in.varint();
         const auto field = [&](int bit) { return mask >> bit & 1 ? in.varint() : 0; };
         c.hook.push_back(int32_t(e.a & 255));
@@ -336,7 +350,8 @@ class Builder {
     }
 
     Clock clock_;
-    size_t text_budget_;  // bytes of names that may still be written out
+    size_t expected_ = 0;  // at most as many records
+    size_t text_budget_;   // bytes of names that may still be written out
     LargeVector<End> ends_;
     FlatMap<1, size_t> open_;  // by track and number
 };

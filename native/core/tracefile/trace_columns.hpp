@@ -10,6 +10,7 @@
 
 #include "base/large_vector.hpp"
 #include "base/null_int64.hpp"
+#include "base/zeroed_vector.hpp"
 #include "tracefile/raw_trace.hpp"
 
 namespace eventide::recorder {
@@ -43,11 +44,14 @@ struct EdgeColumns {
     LargeVector<int32_t> kind, from_track, to_track;
     LargeVector<int64_t> from_time, to_time, event, version, correlation;
 };
+// Sorted by time; records of one time keep the order of the file.
 struct HookColumns {
-    LargeVector<int32_t> hook, end, outcome, known, thread, device, name, group, stack;  // thread: a track
-    LargeVector<int64_t> time, stream, event, version, work, start, finish, waited, cpu;
-    LargeVector<uint64_t> handle, bytes;
-    LargeVector<int64_t> access_offsets{0};
+    LargeVector<int32_t> hook, thread;  // thread: a track
+    LargeVector<int64_t> time, start, finish, cpu;
+    ZeroedVector<int32_t> end, outcome, known, device, name, group, stack;
+    ZeroedVector<int64_t> stream, event, version, work, waited;
+    ZeroedVector<uint64_t> handle, bytes;
+    ZeroedVector<int64_t> access_offsets{0};
     LargeVector<uint64_t> access_address, access_bytes, access_run, access_stride;
     LargeVector<uint8_t> access_write, access_possible;
 };

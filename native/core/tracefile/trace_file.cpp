@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
-#include "base/error.hpp"
 #include "tracefile/codec.hpp"
 
 namespace eventide::recorder {
@@ -27,9 +27,10 @@ TraceFile::TraceFile(const std::string& path)
         std::memcpy(head + 8, &format_version, 4);
         error = append({head, sizeof head});
     }
-    if (error)
-        throw Error(ErrorKind::device, "the recorder cannot write " + path + ": " + std::strerror(error) +
-                                           "; give Recorder a path that can be written");
+    if (error) {
+        if (fd_ >= 0) ::close(fd_);
+        throw std::system_error(error, std::generic_category(), path);
+    }
 }
 
 TraceFile::TraceFile(TraceFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}

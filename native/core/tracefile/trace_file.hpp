@@ -15,7 +15,7 @@ void frame(FrameType type, std::string_view payload, std::string& out);
 class TraceFile {
   public:
     TraceFile() = default;
-    // Creates or truncates the file and writes magic and version. Throws Error (device).
+    // Creates or truncates the file and writes magic and version. Throws std::system_error.
     explicit TraceFile(const std::string& path);
     TraceFile(TraceFile&& other) noexcept;
     TraceFile& operator=(TraceFile&& other) noexcept;

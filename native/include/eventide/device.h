@@ -16,20 +16,21 @@
  *   your streams and markers             a stream is an ordered queue; a marker is a one-shot point in it
  *
  * Rules
- *   - Streams, markers and gates are pointers of yours; Eventide never looks into them. They belong to Eventide from
- * the call that returns them until close_stream, release or open_gate.
- *   - For one stream the calls come in its order, from any thread, one at a time. Different streams are called at once.
+ *   - Streams, markers and gates are opaque pointers of the device. Eventide owns them from the call that returns them
+ *     until close_stream, release or open_gate.
+ *   - The calls for one stream are made in its order, from any thread, one at a time. Different streams are called
+ *     concurrently.
  *   - submit, make_marker, wait and gate only queue. flush, poll and join may run work. No other function runs work or
- * blocks.
+ *     blocks.
  *   - A device that is not `deferred` is immediate: its submit calls run_work before it returns, on the same thread,
- * and the work itself enqueues on the stream what is to be done. The marker that Eventide makes next ends the work.
- * There submit may be called while it runs, by the work itself or by other threads.
- *   - Times are ns on the clock that the capabilities name. Unless that is "CLOCK_MONOTONIC" or "virtual" (a time that
- * is not real), Eventide measures it against CLOCK_MONOTONIC by calling now, and maps what completed_at gives.
- *   - Nothing may throw or longjmp out of these functions; from C++ catch first. One that throws all the same is
- * reported and counts as failed, if the compiler's unwinder allows it.
- *   - Version 0 may change at any time. From version 1 on, structs only grow at their end, and `size` says how far
- * yours goes.
+ *     and the work itself enqueues on the stream. The work completes with the marker that Eventide makes next. On such
+ *     a device submit may be called while it runs, by the work itself or by other threads.
+ *   - Times are ns on the clock named by the capabilities. Unless that is "CLOCK_MONOTONIC" or "virtual" (simulated
+ *     time), Eventide measures it against CLOCK_MONOTONIC by calling now, and maps the results of completed_at.
+ *   - These functions must not throw or longjmp; from C++ catch first. A function that throws is reported and counts as
+ *     failed, if the compiler's unwinder allows it.
+ *   - Version 0 may change at any time. From version 1 on, structs only grow at their end, and `size` is the size of
+ *     the struct that the device was compiled with.
  */
 #ifndef EVENTIDE_DEVICE_H
 #define EVENTIDE_DEVICE_H
@@ -44,7 +45,7 @@ extern "C" {
 #define EVENTIDE_DEVICE_VERSION 0
 #define EVENTIDE_EXPORT __attribute__((visibility("default")))
 
-/* Work that a device was given. Eventide's; valid from submit until the marker behind it is released. */
+/* Submitted work, owned by Eventide; valid from submit until the marker behind it is released. */
 typedef struct eventide_work eventide_work;
 
 typedef enum { EVENTIDE_PENDING = 0, EVENTIDE_DONE = 1, EVENTIDE_FAILED = 2 } eventide_marker_state;
@@ -86,7 +87,7 @@ typedef struct eventide_device {
     void (*close_stream)(void* stream);                    /* everything queued is over */
 
     int (*submit)(void* stream, eventide_work* work); /* 0: queued, or run; else: failed, and the work is not yours */
-    void* (*make_marker)(void* stream, int timing);   /* null: failed; timing 0: nobody will ask for its time */
+    void* (*make_marker)(void* stream, int timing);   /* null: failed; timing 0: its time is not needed */
     int (*wait)(void* stream, void* marker);          /* 0: queued; the marker may be of another stream or index */
     void (*flush)(void* stream);                      /* something was queued; optional */
 

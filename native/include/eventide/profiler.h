@@ -1,4 +1,4 @@
-/* eventide/profiler.h: events, memory and spans of a backend, for whoever profiles with Eventide.
+/* eventide/profiler.h: events, memory and spans of a backend, for profiles of Eventide.
  *
  * Quick start
  *
@@ -27,7 +27,8 @@
  *   - C99 and C++11 with GNU attributes. EVENTIDE_SPAN in C uses __attribute__((cleanup)).
  *
  * Costs
- *   Eventide not in the process: one load, one branch. There, nobody profiles: two and two. EVENTIDE_DISABLE: nothing.
+ *   Without Eventide in the process: one load, one branch. With it, without a profile: two each.
+ *   EVENTIDE_DISABLE: nothing.
  */
 #ifndef EVENTIDE_PROFILER_H
 #define EVENTIDE_PROFILER_H
@@ -47,7 +48,7 @@ extern "C" {
 typedef struct eventide_profiler {
     uint32_t version;
     uint32_t size;
-    uint32_t on;    /* EVENTIDE_PROFILER_EVENTS, _MEMORY: what is asked for now; read atomically */
+    uint32_t on;    /* EVENTIDE_PROFILER_EVENTS, _MEMORY: what is requested now; read atomically */
     uint32_t spare; /* 0 */
     int64_t (*now_ns)(void);
     void (*span)(const char* name, int64_t start_ns, int64_t end_ns);
@@ -96,7 +97,7 @@ static __attribute__((constructor, unused)) void eventide_profiler_connect_(void
         __atomic_store_n(&eventide_profiler_slot_1, &eventide_profiler_table_1, __ATOMIC_RELEASE);
 }
 
-/* The table, if somebody profiles that; else null. */
+/* The table, if a profile needs that; else null. */
 static inline __attribute__((unused)) const eventide_profiler* eventide_profiler_on_(uint32_t what) {
     const eventide_profiler* table = __atomic_load_n(&eventide_profiler_slot_1, __ATOMIC_ACQUIRE);
     if (__builtin_expect(!table, 1) || !(__atomic_load_n(&table->on, __ATOMIC_RELAXED) & what)) return 0;
@@ -121,7 +122,7 @@ static inline __attribute__((unused)) const eventide_profiler* eventide_profiler
             eventide_table_->backend_memory_event((ptr), (alloc_size), (total_allocated), (total_reserved), (device)); \
     } while (0)
 
-/* The backend's clock now; evaluated between two looks at the host's, so make it cheap. */
+/* The backend's clock now; evaluated between two readings of the host's, so make it cheap. */
 #define EVENTIDE_RECORD_BACKEND_CLOCK(backend_name, backend_now_us)                                 \
     do {                                                                                            \
         const eventide_profiler* eventide_table_ = eventide_profiler_on_(EVENTIDE_PROFILER_EVENTS); \
@@ -146,7 +147,7 @@ static inline __attribute__((unused)) int64_t eventide_profiler_now_us_(void) {
 #define EVENTIDE_JOIN2_(a, b) a##b
 #define EVENTIDE_JOIN_(a, b) EVENTIDE_JOIN2_(a, b)
 
-/* A span that is open; the table is null while nobody profiles. */
+/* A span that is open; the table is null without a profile. */
 typedef struct eventide_open_span_ {
     const eventide_profiler* table;
     const char* name;
@@ -170,7 +171,7 @@ static inline __attribute__((unused)) void eventide_span_end_(eventide_open_span
     if (span->table) span->table->span(span->name, span->start, span->table->now_ns());
 }
 
-/* One declaration: to the end of the block it stands in. The name is evaluated only while a profile runs, and must stay
+/* One declaration: to the end of its block. The name is evaluated only while a profile runs, and must stay
  * valid until then. */
 #ifdef __cplusplus
 struct eventide_scope_ {

@@ -2,5 +2,6 @@
 
 process           callbacks after fork and at exit        device_names       parse "cpu:0"
 subscription      the handle of a registration            internal_frames    which stack frames to hide
-on_import         a callback when a module is imported
+on_import         a callback when a module is imported    lazy               names imported on first use
+format            numbers and names as text
 """

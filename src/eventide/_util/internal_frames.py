@@ -11,7 +11,7 @@ _EXAMPLES = "/eventide/examples/"  # programs in the wheel, for users to run and
 
 
 def is_internal_frame(file: str) -> bool:
-    """True for files of this package, of an importer, and of frameworks that an adapter traces."""
+    """True for files of this package, of an importer, and of frameworks that an integration traces."""
     if _EXAMPLES in file:
         return False
     return file.startswith((_PACKAGE, "<frozen ", "<generated: 'pyopencl")) or any(one in file for one in _FRAMEWORKS)

@@ -58,7 +58,7 @@ def when_imported(
 
 
 def _is_whole(module: ModuleType | None) -> bool:
-    """True if the import is complete: during it, what an adapter needs may be missing."""
+    """True if the import is complete: during it, names that an integration needs may be missing."""
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
@@ -132,4 +132,4 @@ def _guarded(act: Callable[..., None], *arguments: object) -> None:
     try:
         act(*arguments)
     except Exception:  # noqa: BLE001  (our error must not break an import of the program)
-        _log.exception("an adapter failed, the program goes on")
+        _log.exception("an integration failed, the program continues")

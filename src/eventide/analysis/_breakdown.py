@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from eventide._util import format as f
+from eventide.analysis import _result as show
 from eventide.analysis._intervals import Shares, shares
-from eventide.analysis._steps import Step, steps_of
-from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, View, view_of
+from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Step, View, steps_of, view_of
 from eventide.trace import Trace
 
 _WORDS = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copy"}
@@ -59,13 +62,36 @@ class DeviceBreakdown:
         return self.whole.idle - (self.whole.wall - (self.last - self.first))
 
 
-@dataclass(frozen=True)
-class Breakdown:
+@dataclass(frozen=True, repr=False)
+class Breakdown(show.Result):
     """`devices` is empty where the trace has no work of any device: then nothing is known about one being idle."""
 
     start: int
     wall: int
     devices: tuple[DeviceBreakdown, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "device": show.text,
+        "scope": show.text,
+        "wall": show.time,
+        "compute": show.time,
+        "communication": show.time,
+        "copy": show.time,
+        "overlap": show.time,
+        "idle": show.time,
+    }
+    _row: ClassVar[type] = Part
+    _more: ClassVar[tuple[str, ...]] = ("device",)
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [
+            {"device": each.device, **vars(part), "overlap": sum(part.overlap.values())}
+            for each in self.devices
+            for part in (each.whole, *each.steps)
+        ]
+
+    def _heading(self) -> str:
+        return f"{f.time(self.wall)}, {f.count(len(self.devices), 'device')}"
 
 
 def breakdown(trace: Trace | View) -> Breakdown:

@@ -1,15 +1,17 @@
-"""Two traces: what explains that one took longer. The parts sum to the difference; what is not alike is said first."""
+"""Two traces: what explains that one took longer. The parts sum to the difference; warnings list what is not alike."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from eventide._util import format as f
+from eventide.analysis import _result as show
 from eventide.analysis._breakdown import breakdown
 from eventide.analysis._idle import idle
-from eventide.analysis._steps import Step, steps_of
 from eventide.analysis._summary import NameRow, summary
-from eventide.analysis._view import View, view_of
+from eventide.analysis._view import Step, View, steps_of, view_of
 from eventide.trace import Trace
 
 
@@ -37,8 +39,8 @@ class StepDelta:
     b: Step | None
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(show.Result):
     """`parts` split both walls by what the device did and sum to `difference`; the names sum to their own totals."""
 
     wall_a: int
@@ -50,6 +52,27 @@ class Comparison:
     host: tuple[Delta, ...]  # self time of host code, by name
     steps: tuple[StepDelta, ...]
     warnings: tuple[str, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "of": show.text,
+        "name": show.text,
+        "category": show.text,
+        "a": show.time,
+        "b": show.time,
+        "difference": show.time,
+    }
+    _row: ClassVar[type] = Delta
+    _more: ClassVar[tuple[str, ...]] = ("of", "difference")
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [
+            {"of": of, **vars(row), "difference": row.difference}
+            for of, rows in (("parts", self.parts), ("device", self.device), ("host", self.host))
+            for row in rows
+        ]
+
+    def _heading(self) -> str:
+        return f"{f.time(self.wall_a)} became {f.time(self.wall_b)}"
 
     @property
     def difference(self) -> int:
@@ -128,9 +151,9 @@ def _device_names(view: View) -> Any:
 
 def _ranks(view: View) -> Any:
     for key in ("distributed", "distributedInfo"):
-        told = view.trace.metadata.get(key)
-        if isinstance(told, dict) and told.get("world_size") is not None:
-            return told["world_size"]
+        known = view.trace.metadata.get(key)
+        if isinstance(known, dict) and known.get("world_size") is not None:
+            return known["world_size"]
     return view.trace.metadata.get("world_size")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from eventide.analysis._idle_rows import line_of
+from eventide._util import format as f
+from eventide.analysis import _result as show
 from eventide.analysis._intervals import union
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Ints, View, json_of, view_of
+from eventide.analysis._view import Ints, View, json_of, line_of, view_of
 from eventide.trace import Trace
 
 
@@ -26,8 +29,8 @@ class CompileRow:
     line: str | None
 
 
-@dataclass(frozen=True)
-class Compile:
+@dataclass(frozen=True, repr=False)
+class Compile(show.Result):
     """`time` is the time in which at least one compiler ran, over all threads."""
 
     start: int
@@ -35,6 +38,23 @@ class Compile:
     count: int
     time: int
     table: tuple[CompileRow, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "name": show.text,
+        "trigger": show.text,
+        "count": show.number,
+        "outermost": show.time,
+        "total": show.time,
+        "longest": show.time,
+        "line": show.text,
+    }
+    _row: ClassVar[type] = CompileRow
+
+    def _rows(self) -> tuple[CompileRow, ...]:
+        return self.table
+
+    def _heading(self) -> str:
+        return f"{f.count(self.count, 'compile')}, {f.time(self.time)} of {f.time(self.wall)}"
 
 
 def compiles(trace: Trace | View) -> Compile:

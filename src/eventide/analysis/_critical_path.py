@@ -6,32 +6,101 @@ something with little slack takes its place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from eventide._native import follow_nodes
-from eventide.analysis._launches import unseen_waits
+from eventide._native import follow_nodes, relax_edges
+from eventide._util import format as f
+from eventide.analysis import _result as show
+from eventide.analysis._host_calls import blocking_of, unseen_waits
 from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
-from eventide.analysis._path_slack import Next, next_critical, slack_of
-from eventide.analysis._steps import steps_of
-from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Ints, View, view_of
+from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Bools, Ints, View, steps_of, view_of
 from eventide.errors import UsageValueError
 from eventide.trace import Trace
 
+
+@dataclass(frozen=True)
+class Next:
+    """Work beside the path: `slack` is how much the path must shrink before this is on it."""
+
+    name: str
+    where: str
+    count: int
+    total: int
+    slack: int
+
+
+def slack_of(view: View, graph: Graph) -> Ints:
+    """For each span of a device: the least of (time until its successor needed it + that one's slack). -1: no device.
+
+    A predecessor that bound its successor had no room; another had what lay between. Edges go back in time, so one pass
+    over them from the latest suffices.
+    """
+    count = len(graph.start)
+    end = view.window[1]
+    ends = graph.end.copy()
+    slack = end - ends
+    if graph.hosts:
+        # A thread that does nothing until the end delays nothing.
+        slack[: graph.hosts] = np.maximum(slack[: graph.hosts], 0)
+    source = np.concatenate([edge.source for edge in graph.edges])
+    target = np.concatenate([edge.target for edge in graph.edges])
+    time = np.concatenate([edge.time for edge in graph.edges])
+    link = np.concatenate([np.full(len(edge.source), edge.link) for edge in graph.edges])
+    real = source >= 0
+    source, target, time, link = source[real], target[real], time[real], link[real]
+    room = np.where((graph.pred[target] == source) & (graph.link[target] == link), 0, graph.start[target] - time)
+    # By when the source had done its part: with skew its end may be later. A segment that ends with the work inside it
+    # comes before it.
+    order = np.lexsort((-ends[target], -time))
+    relax_edges(source[order], target[order], np.maximum(room, 0)[order], slack)
+    found = np.full(view.count, -1, np.int64)
+    if count > graph.hosts:
+        found[graph.rows] = slack[graph.hosts :]
+    return found
+
+
+def next_critical(view: View, slack: Ints, on_path: np.ndarray, begin: int, end: int) -> tuple[Next, ...]:
+    """Work beside the path, by name and stream, least slack first; names under 1 % of the window are left out."""
+    rows = np.flatnonzero((slack >= 0) & ~on_path & (view.start >= begin) & (view.end <= end))
+    if len(rows) == 0:
+        return ()
+    key = view.name[rows] * (len(view.track_kind) + 1) + view.track[rows]
+    rows = rows[np.argsort(key, kind="stable")]
+    key = np.sort(key)
+    head = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    total = np.add.reduceat(view.duration[rows], head)
+    least = np.minimum.reduceat(slack[rows], head)
+    count = np.diff(np.append(head, len(rows)))
+    found = []
+    for index in np.argsort(least, kind="stable").tolist():
+        if total[index] * 100 < end - begin:
+            continue
+        row = int(rows[head[index]])
+        track = int(view.track[row])
+        where = f"{view.device(track)} stream {view.stream(track)}"
+        found.append(Next(view.word(row), where, int(count[index]), int(total[index]), int(least[index])))
+    return tuple(found)
+
+
+_BLOCKED = 10  # its place among the words of pieces
 _DEVICE_WORDS = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copy"}
 KINDS = {
     "compute": "computation on a device",
     "communication": "a collective",
     "copy": "a copy",
     "host": "host code",
+    "blocked": "in a blocking call; what it waited for is not recorded",
     "unrecorded host": "a host thread, in nothing that was recorded",
     "launch": "from the launching call until the device began",
     "queued": "between two pieces of work of one stream",
     "stream wait": "from the event until the waiting stream began",
     "sync return": "from the end of the work until the synchronization returned",
-    "unknown": "the trace does not tell what was waited for",
+    "unknown": "not recorded what was waited for",
 }
 
 
@@ -47,8 +116,8 @@ class PathRow:
     share: float  # of the whole path
 
 
-@dataclass(frozen=True)
-class CriticalPath:
+@dataclass(frozen=True, repr=False)
+class CriticalPath(show.Result):
     """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name, where."""
 
     start: int
@@ -59,6 +128,24 @@ class CriticalPath:
     nodes: int  # of the graph that was walked
     table: pa.Table = field(repr=False, compare=False)
     slack: Ints = field(repr=False, compare=False)  # of each span of a device; -1 elsewhere
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "name": show.text,
+        "kind": show.text,
+        "where": show.text,
+        "time": show.time,
+        "count": show.number,
+    }
+
+    def _rows(self) -> pa.Table:
+        return self.table
+
+    def _printed(self) -> tuple[PathRow, ...]:
+        return self.rows
+
+    def _heading(self) -> str:
+        kinds = ", ".join(f"{f.percent(time, self.wall)} {kind}" for kind, time in self.kinds.items())
+        return f"{f.time(self.wall)}{': ' if kinds else ''}{kinds}"
 
 
 def critical_path(trace: Trace | View, step: str | None = None) -> CriticalPath:
@@ -132,7 +219,8 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
         view.track[np.maximum(row, 0)],
         graph.lines.track[np.minimum(nodes, graph.hosts - 1)] if graph.hosts else -1,
     )
-    kind = np.where(host, np.where(link == SYNC, 5, np.where(row >= 0, 4, 6)), 7)
+    own = np.where(row >= 0, np.where(_blocked(view)[np.maximum(row, 0)], _BLOCKED, 4), 6) if view.count else row
+    kind = np.where(host, np.where(link == SYNC, 5, own), 7)
     # The next node (earlier) ends where this one's wait began; the path's own end and start are the window's.
     reach = np.append(high[1:], begin)
     top = np.append(end, np.minimum(low[:-1], high[1:]))
@@ -152,9 +240,17 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]))
 
 
+def _blocked(view: View) -> Bools:
+    """Blocking calls of which it is not known what they waited for."""
+    blocking = blocking_of(view)
+    found = np.zeros(view.count, bool)
+    found[blocking.rows[blocking.source < 0]] = True
+    return found
+
+
 def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
     kind, row, track = what
-    words = [*LINK_WORDS, "unrecorded host", *_DEVICE_WORDS.values()]
+    words = [*LINK_WORDS, "unrecorded host", *_DEVICE_WORDS.values(), "blocked"]
     bits = np.array([words.index(_DEVICE_WORDS.get(bit, "compute")) for bit in range(5)])
     own = (kind == 7) & (row >= 0)
     kind = kind.copy()

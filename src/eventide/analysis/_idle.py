@@ -6,17 +6,189 @@ trace is `unknown`; nothing is guessed from lengths.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.analysis._gaps import Gaps, gaps_of
-from eventide.analysis._host_late import split_host
-from eventide.analysis._idle_rows import CAUSES, Gap, gap_rows
-from eventide.analysis._launches import NEVER, Launches, launches_of, unseen_waits, waits_of
-from eventide.analysis._view import Ints, View, view_of
+from eventide._util import format as f
+from eventide.analysis import _result as show
+from eventide.analysis._host_calls import NEVER, Launches, blocking_of, launches_of, unseen_waits, waits_of
+from eventide.analysis._intervals import Shares, covered_by, shares, union
+from eventide.analysis._nesting import nests_of
+from eventide.analysis._view import Ints, View, line_of, view_of
+from eventide.errors import UsageValueError
 from eventide.trace import Trace
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """[start, end) each; `next` is the row of the work that ends it, -1 where the trace ends."""
+
+    start: Ints
+    end: Ints
+    next: Ints
+
+
+def gaps_of(view: View, tracks: list[int]) -> Gaps:
+    """Gaps by time, the ones before the first and after the last work among them."""
+    if not tracks:
+        empty = np.empty(0, np.int64)
+        return Gaps(empty, empty, empty)
+    rows = np.concatenate([view.work_by_track[track] for track in tracks])
+    if len(tracks) > 1:
+        rows = rows[np.argsort(view.start[rows], kind="stable")]
+    begin, end = view.window
+    low, high, head = union(view.start[rows], view.end[rows])
+    start = np.append(begin, high)
+    stop = np.append(low, end)
+    follower = np.append(rows[head], -1)
+    keep = stop > start
+    return Gaps(start[keep], stop[keep], follower[keep])
+
+
+_ALLOCATOR = re.compile(r"(malloc|free|hostalloc|hostregister|hostunregister|mempool|memcreate|memmap)", re.IGNORECASE)
+_COMPILE, _ALLOC, _SYNC = 1, 2, 4
+
+
+def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, Ints]:
+    """Split each [start, end) by what the thread was in: a compiler, an allocator of the driver, a synchronization.
+
+    Where the device ran dry while the thread was in a synchronization, all that follows until the launch is due to
+    it: the host could not have queued anything. The rest is "host late". Parts of an interval sum to it.
+    """
+    length = end - start
+    found = {
+        cause: np.zeros(len(start), np.int64) for cause in ("compile", "allocator", "synchronization", "host late")
+    }
+    found["host late"] = length.copy()
+    for track in np.unique(thread[length > 0]).tolist():
+        if track < 0:
+            continue
+        mine = np.flatnonzero((thread == track) & (length > 0))
+        masks, (low, high) = _doings(view, track)
+        parts = masks.within(start[mine], end[mine])
+        compiling = sum((time for mask, time in parts.items() if mask & _COMPILE), np.zeros(len(mine), np.int64))
+        allocating = sum(
+            (time for mask, time in parts.items() if mask & _ALLOC and not mask & _COMPILE),
+            np.zeros(len(mine), np.int64),
+        )
+        blocked = sum((time for mask, time in parts.items() if mask == _SYNC), np.zeros(len(mine), np.int64))
+        rest = length[mine] - compiling - allocating
+        drained = covered_by(low, high, start[mine]) >= 0
+        waiting = np.where(drained, rest, blocked)
+        for cause, time in (("compile", compiling), ("allocator", allocating), ("synchronization", waiting)):
+            found[cause][mine] = time
+        found["host late"][mine] = rest - waiting
+    return found
+
+
+def _doings(view: View, track: int) -> tuple[Shares, tuple[Ints, Ints]]:
+    """When the thread compiled, allocated and blocked; and its synchronizations as disjoint intervals."""
+    rows = view.host_by_track.get(track, np.empty(0, np.int64))
+    allocator = np.array([bool(_ALLOCATOR.search(name)) for name in view.names], dtype=bool)
+    chosen = {
+        _COMPILE: rows[view.in_categories("compile")[rows]],
+        _ALLOC: rows[(view.in_categories("runtime")[rows]) & allocator[view.name[rows]]],
+        _SYNC: rows[np.isin(rows, blocking_of(view).rows)],
+    }
+    syncs = chosen[_SYNC]
+    low, high, _ = union(view.start[syncs], view.end[syncs])
+    return shares({bit: (view.start[some], view.end[some]) for bit, some in chosen.items()}), (low, high)
+
+
+CAUSES = {
+    "host late": "nothing was queued: the host had not launched the next work yet",
+    "synchronization": "the host had waited for the device, so nothing was queued behind",
+    "compile": "the launching thread was in a compiler",
+    "allocator": "the launching thread was in the driver's allocator",
+    "launch": "the launching call was running",
+    "stream wait": "the work waited for an event of another stream",
+    "queued": "the work was launched and waited for nothing recorded: launch latency, or the device was not ready",
+    "queue empty": "no further work was launched",
+    "unknown": "not recorded",
+}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A stretch in which a device or stream ran nothing."""
+
+    device: str
+    stream: str | None
+    start: int
+    duration: int
+    causes: dict[str, int]  # sums to duration
+    next_work: str | None  # what ran then; None: nothing did
+    launched_by: str | None  # the host operation that launched it
+    host_op: str | None  # innermost on that thread in the middle of the host's share; None: nothing recorded
+    thread: str | None
+    waited_for: str | None  # "event 3 of stream 7 (sgemm)"
+    line: str | None  # file:line (function), where a stack is known
+
+    @property
+    def cause(self) -> str:
+        """The largest part."""
+        return max(self.causes, key=lambda cause: self.causes[cause])
+
+
+def gap_rows(view: View, table: pa.Table, rows: list[int]) -> tuple[Gap, ...]:
+    return tuple(_gap(view, cells) for cells in table.take(pa.array(rows, pa.int64())).to_pylist())
+
+
+def _gap(view: View, cells: dict[str, object]) -> Gap:
+    causes = {cause: time for cause in CAUSES if (time := int(str(cells[cause])))}
+    start, duration = int(str(cells["start"])), int(str(cells["duration"]))
+    stream = None if cells["stream"] is None else str(cells["stream"])
+    work = -1 if cells["next"] is None else int(str(cells["next"]))
+    if work < 0:
+        return Gap(str(cells["device"]), stream, start, duration, causes, None, None, None, None, None, None)
+    launches = launches_of(view)
+    call, thread = int(launches.call[work]), int(launches.thread[work])
+    host = sum(causes.get(cause, 0) for cause in ("host late", "synchronization", "compile", "allocator"))
+    busy_with = _innermost(view, thread, start + host // 2) if host else -1
+    launcher = _parent(view, thread, call)
+    rows = (work, call, launcher, busy_with)
+    return Gap(
+        str(cells["device"]),
+        stream,
+        start,
+        duration,
+        causes,
+        view.word(work),
+        view.word(launcher) if launcher >= 0 else None,
+        view.word(busy_with) if busy_with >= 0 else None,
+        view.thread(thread) if thread >= 0 else None,
+        _waited_for(view, work) if causes.get("stream wait") else None,
+        next((line for row in rows if row >= 0 and (line := line_of(view, int(view.stack[row])))), None),
+    )
+
+
+def _innermost(view: View, thread: int, at: int) -> int:
+    nest = nests_of(view).get(thread)
+    return int(nest.owner_at(np.array([at]))[0]) if nest is not None else -1
+
+
+def _parent(view: View, thread: int, call: int) -> int:
+    """The operation around a launching call."""
+    nest = nests_of(view).get(thread)
+    if nest is None or call < 0:
+        return -1
+    place = np.flatnonzero(nest.rows == call)
+    if len(place) == 0 or nest.parent[place[0]] < 0:
+        return -1
+    return int(nest.rows[nest.parent[place[0]]])
+
+
+def _waited_for(view: View, work: int) -> str:
+    waits = waits_of(view)
+    source, track, event = int(waits.source[work]), int(waits.source_track[work]), int(waits.event[work])
+    name = f"event {event}" if event >= 0 else "an event"
+    where = f" of stream {view.stream(track)}" if track >= 0 else ""
+    return name + where + (f" ({view.word(source)})" if source >= 0 else "")
 
 
 @dataclass(frozen=True)
@@ -30,10 +202,11 @@ class Lane:
     idle: int
     gaps: int
     causes: dict[str, int]  # cause -> time; sums to idle
+    blocked: int  # of the idle time: while a host thread was in a blocking call
 
 
-@dataclass(frozen=True)
-class Idle:
+@dataclass(frozen=True, repr=False)
+class Idle(show.Result):
     """`lanes` is empty where the trace has no device work. `table` has one row a gap, a column for each cause."""
 
     start: int
@@ -42,6 +215,29 @@ class Idle:
     table: pa.Table = field(repr=False, compare=False)
     _view: View = field(repr=False, compare=False)
 
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "device": show.text,
+        "stream": show.text,
+        "cause": show.text,
+        "time": show.time,
+        "gaps": show.number,
+    }
+
+    def _rows(self) -> pa.Table:
+        return self.table
+
+    def _printed(self) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = []
+        for lane in self.lanes:
+            where = {"device": lane.device, "stream": lane.stream}
+            found.append({**where, "cause": "all", "time": lane.idle, "gaps": lane.gaps})
+            causes = sorted(lane.causes.items(), key=lambda item: -item[1])
+            found += [{**where, "cause": cause, "time": time} for cause, time in causes]
+        return found
+
+    def _heading(self) -> str:
+        return f"{f.time(self.wall)}, idle time of {f.count(len({lane.device for lane in self.lanes}), 'device')}"
+
     def worst(self, count: int = 10, cause: str | None = None) -> tuple[Gap, ...]:
         """The longest gaps, or those with the most of one cause."""
         column = self.table.column(cause or "duration").to_numpy()
@@ -49,8 +245,10 @@ class Idle:
         return gap_rows(self._view, self.table, [row for row in order.tolist() if column[row] > 0])
 
 
-def idle(trace: Trace | View, by: str = "device") -> Idle:
+def idle(trace: Trace | View, by: Literal["device", "stream"] = "device") -> Idle:
     """Explain the gaps of each device (by="device") or of each stream (by="stream")."""
+    if by not in ("device", "stream"):
+        raise UsageValueError(f"idle(by={by!r}): use 'device' or 'stream'")
     view = view_of(trace)
     start, end = view.window
     lanes, tables = [], []
@@ -62,10 +260,20 @@ def idle(trace: Trace | View, by: str = "device") -> Idle:
             total = {cause: int(time.sum()) for cause, time in parts.items()}
             empty = int((gaps.end - gaps.start).sum())
             causes = {cause: time for cause, time in total.items() if time}
-            lanes.append(Lane(device, stream, end - start, end - start - empty, empty, len(gaps.start), causes))
+            blocked = _blocked(view, gaps)
+            lanes.append(
+                Lane(device, stream, end - start, end - start - empty, empty, len(gaps.start), causes, blocked)
+            )
             tables.append(_table(device, stream, gaps, parts, view))
     table = pa.concat_tables(tables) if tables else _table("", None, gaps_of(view, []), {}, view)
     return Idle(start, end - start, tuple(lanes), table, view)
+
+
+def _blocked(view: View, gaps: Gaps) -> int:
+    """How much of the gaps lies in blocking calls."""
+    rows = blocking_of(view).rows
+    calls = view.remember("blocked time", lambda: shares({_SYNC: (view.start[rows], view.end[rows])}))
+    return int(sum(time.sum() for mask, time in calls.within(gaps.start, gaps.end).items() if mask))
 
 
 def causes_of(view: View, gaps: Gaps) -> dict[str, Ints]:

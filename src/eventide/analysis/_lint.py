@@ -1,22 +1,53 @@
 """What is odd about a trace as a recording: not what the program did, but what should make one doubt the file.
 
-Each rule looks at rows and picks those that break it; what only the reader could see stands in the trace's account.
+Each rule selects the rows that break it; what only the reader can detect is in the trace's account.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow.compute as pc
 
-from eventide.analysis._overlaps import overlapping
+from eventide._util import format as f
+from eventide.analysis import _result as show
+from eventide.analysis._nesting import parents
 from eventide.analysis._view import Ints, View, integers, view_of
 from eventide.trace import Trace
 from eventide.trace.formats.chrome import HARMLESS
+
+
+def overlapping(rows: Ints, track: Ints, start: Ints, end: Ints) -> Ints:
+    """Those of `rows`, which are by track, start and falling end, that end after a span in which they began.
+
+    Tracks on which all spans nest, nearly all, are found with array operations; the others one by one.
+    """
+    long = end > start  # a point cuts into nothing
+    rows, track, start, end = rows[long], track[long], start[long], end[long]
+    found: list[int] = []
+    cuts = np.flatnonzero(np.diff(track)) + 1
+    for first, last in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
+        here = slice(first, last)
+        if last > first and parents(start[here], end[here]) is None:
+            found += rows[here][_walk(start[here].tolist(), end[here].tolist())].tolist()
+    return np.array(sorted(found), np.int64)
+
+
+def _walk(start: list[int], end: list[int]) -> list[int]:
+    found = []
+    running: list[int] = []  # ends, ascending
+    for index, (begins, ends) in enumerate(zip(start, end, strict=True)):
+        del running[: bisect_right(running, begins)]
+        if running and running[0] < ends:
+            found.append(index)
+        insort(running, ends)
+    return found
+
 
 _LAUNCHES = re.compile(r"Launch(Cooperative)?Kernel|GraphLaunch|(Memcpy|Memset)\w*Async|enqueueCommand mem|runFunction")
 _UNKNOWN = np.iinfo(np.int64).min
@@ -28,17 +59,31 @@ class LintFinding:
 
     rule: str
     count: int
-    checked: int | None  # rows that the rule looked at; None where only the reader knows
+    checked: int | None  # rows that the rule checked; None where only the reader counts
     example: str  # the first of them
     meaning: str  # why it matters, and what helps
 
 
-@dataclass(frozen=True)
-class Lint:
+@dataclass(frozen=True, repr=False)
+class Lint(show.Result):
     """`rules` are all that were applied, also those that found nothing."""
 
     findings: tuple[LintFinding, ...]
     rules: tuple[str, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "rule": show.text,
+        "count": show.number,
+        "checked": show.number,
+        "example": show.text,
+    }
+    _row: ClassVar[type] = LintFinding
+
+    def _rows(self) -> tuple[LintFinding, ...]:
+        return self.findings
+
+    def _heading(self) -> str:
+        return f"{f.count(len(self.findings), 'finding')} of {f.count(len(self.rules), 'rule')}"
 
 
 def lint(trace: Trace | View) -> Lint:
@@ -142,12 +187,12 @@ RULES: dict[str, tuple[Callable[[View], Picked], str]] = {
     ),
     "duplicates": (_duplicates, "The same span twice on one track: was a file merged with itself?"),
     "slices without an end": (_unfinished, "They were running when the recording stopped, or their end was lost."),
-    "empty stacks": (_empty_stacks, "Stacks were asked for and are not there; record with with_stack=True."),
+    "empty stacks": (_empty_stacks, "Stacks were requested and are missing; record with with_stack=True."),
 }
 READER_RULES = (
     "truncated",
     "recording not closed",
-    "things dropped",
+    "records dropped",
     "flows that point nowhere",
     "events left out",
     "texts repaired",
@@ -181,13 +226,13 @@ def _from_reader(view: View) -> Iterator[LintFinding]:
 
 
 def _losses(account: dict[str, Any], warnings: list[str]) -> Iterator[LintFinding]:
-    """What our own recorder says that it could not keep."""
+    """What our own recorder reports as lost."""
     if account.get("closed") is False:
         example = next((text for text in warnings if "not closed" in text), "")
-        meaning = "The process was killed, runs still, or the file was cut. Try eventide trace recover."
+        meaning = "The process was killed, is still running, or the file was truncated. Try eventide trace recover."
         yield LintFinding("recording not closed", 1, None, example, meaning)
     dropped = {what: count for what, count in account.get("dropped", {}).items() if count}
     if dropped:
         example = ", ".join(f"{count:,} {what}" for what, count in dropped.items())
-        meaning = "The buffer was full, or a ring kept only the newest. Counts and sums here are too small."
-        yield LintFinding("things dropped", sum(dropped.values()), None, example, meaning)
+        meaning = "The buffer was full, or a ring kept only the newest. Counts and sums are too small."
+        yield LintFinding("records dropped", sum(dropped.values()), None, example, meaning)

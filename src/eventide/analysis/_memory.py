@@ -1,17 +1,76 @@
-"""Memory over time: the curve of each device, its peak, and who held it then."""
+"""Memory over time: the curve of each device, its peak, and the allocations that held it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from eventide.analysis._idle_rows import line_of
-from eventide.analysis._memory_blocks import Blocks, blocks_of
+from eventide._util import format as f
+from eventide.analysis import _result as show
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Bools, Ints, View, codes, integers, view_of
+from eventide.analysis._view import Bools, Ints, View, codes, integers, line_of, view_of
 from eventide.trace import Trace
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """One block of memory a row. Not born: it was allocated before the recording. Not died: it outlived it."""
+
+    device: Ints
+    devices: list[str]
+    begin: Ints
+    end: Ints
+    bytes: Ints
+    born: Bools
+    died: Bools
+    thread: Ints
+    stack: Ints
+    names: list[str] | None
+
+
+def blocks_of(view: View) -> Blocks:
+    """Pair by device and address, in order of time."""
+    table = view.trace.operations
+    hook, words = codes(table.column("hook"))
+    kinds = np.array([{"memory_allocation": 1, "memory_deallocation": -1}.get(word, 0) for word in words])
+    kind = kinds[hook] if len(hook) else np.empty(0, np.int64)
+    rows = np.flatnonzero(kind)
+    device, devices = codes(table.column("device"))
+    handle = table.column("handle").fill_null(0).to_numpy().astype(np.uint64)
+    time = integers(table.column("time"), 0)
+    rows = rows[np.lexsort((rows, time[rows], handle[rows], device[rows]))]
+    same = np.append((device[rows][1:] == device[rows][:-1]) & (handle[rows][1:] == handle[rows][:-1]), False)
+    size = table.column("bytes").fill_null(0).to_numpy().astype(np.int64)
+    birth = np.flatnonzero(kind[rows] > 0)
+    # The next operation on the same address ends a block: its free, or another allocation when the free was not seen.
+    follower = np.minimum(birth + 1, max(len(rows) - 1, 0))
+    ends = same[birth]
+    taken = np.zeros(len(rows), bool)
+    taken[follower[ends & (kind[rows][follower] < 0)]] = True
+    orphan = np.flatnonzero((kind[rows] < 0) & ~taken)
+    far = np.iinfo(np.int64).max
+    first, last = rows[birth], rows[follower]
+    lost = rows[orphan]
+    early = np.full(len(lost), np.iinfo(np.int64).min)
+    every = np.concatenate((first, lost))
+    name, texts = codes(table.column("name"))
+    return Blocks(
+        device[every],
+        [word or "device" for word in devices],
+        np.concatenate((time[first], early)),
+        np.concatenate((np.where(ends, time[last], far), time[lost])),
+        size[every],
+        np.repeat([True, False], [len(first), len(lost)]),
+        np.concatenate((ends, np.ones(len(lost), bool))),
+        integers(table.column("thread"))[every],
+        integers(table.column("stack"))[every],
+        [texts[number] for number in name[every].tolist()],
+    )
+
 
 _COUNTER = re.compile(r"alloc|memory|reserved|\bbytes\b", re.IGNORECASE)
 
@@ -43,14 +102,31 @@ class DeviceMemory:
     bytes: Ints = field(repr=False, compare=False)
 
 
-@dataclass(frozen=True)
-class Memory:
+@dataclass(frozen=True, repr=False)
+class Memory(show.Result):
     """`devices` is empty where the trace has no allocations and no memory counters."""
 
     start: int  # with `wall` it holds every span and every curve: memory may be allocated before the first span
     wall: int
     origin: int  # the start of the first span, from which the other answers count
     devices: tuple[DeviceMemory, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "device": show.text,
+        "source": show.text,
+        "allocations": show.number,
+        "frees": show.number,
+        "peak": show.size,
+        "end": show.size,
+        "before": show.size,
+    }
+    _row: ClassVar[type] = DeviceMemory
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [{**vars(each), "holders": [vars(holder) for holder in each.holders]} for each in self.devices]
+
+    def _heading(self) -> str:
+        return f"{f.count(len(self.devices), 'device')}"
 
 
 def memory(trace: Trace | View) -> Memory:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow.compute as pc
 
+from eventide._util import format as f
+from eventide.analysis import _result as show
 from eventide.trace import Trace
 
 
@@ -21,14 +25,30 @@ class SampleRow:
     within: int
 
 
-@dataclass(frozen=True)
-class Samples:
+@dataclass(frozen=True, repr=False)
+class Samples(show.Result):
     """Functions by how often they were innermost, most often first. Threads that waited are counted, and left out."""
 
     count: int
     waiting: int
     stacks: int  # that differ
     rows: tuple[SampleRow, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "function": show.text,
+        "file": show.text,
+        "line": show.number,
+        "innermost": show.number,
+        "within": show.number,
+    }
+    _row: ClassVar[type] = SampleRow
+
+    def _rows(self) -> tuple[SampleRow, ...]:
+        return self.rows
+
+    def _heading(self) -> str:
+        ran, stacks = f.count(self.count, "sample"), f.count(self.stacks, "stack")
+        return f"{ran} that ran, {self.waiting:,} that waited, {stacks}"
 
 
 def samples(trace: Trace) -> Samples:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import pyarrow.compute as pc
 
-from eventide.analysis._blocking import blocking_of
+from eventide._util import format as f
+from eventide.analysis import _result as show
+from eventide.analysis._host_calls import blocking_of
 from eventide.analysis._intervals import union
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Ints, View, integers, view_of
+from eventide.analysis._view import Ints, View, grouped, integers, json_of, view_of
 from eventide.trace import Trace
 
 
@@ -20,7 +26,7 @@ class NameRow:
     name: str
     category: str
     count: int
-    total: int
+    total: int  # on the host: while at least one of them ran on a thread, so that recursion counts once
     self_time: int  # without the time of spans inside; of a device's work the same as total
     min: int
     median: float
@@ -51,8 +57,8 @@ class ThreadRow:
     blocked: int  # in a synchronization
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(show.Result):
     """By total (device) and self time (host), largest first; `wall` is the trace's whole window."""
 
     start: int
@@ -64,6 +70,112 @@ class Summary:
     sync_count: int
     sync_time: int
     unfinished: int
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "on": show.text,
+        "name": show.text,
+        "category": show.text,
+        "count": show.number,
+        "total": show.time,
+        "self_time": show.time,
+        "min": show.time,
+        "median": show.time,
+        "max": show.time,
+    }
+    _row: ClassVar[type] = NameRow
+    _more: ClassVar[tuple[str, ...]] = ("on",)
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [{"on": on, **vars(row)} for on, rows in (("device", self.device), ("host", self.host)) for row in rows]
+
+    def _heading(self) -> str:
+        return f"{f.time(self.wall)}, {f.count(len(self.streams), 'stream')}, {f.count(len(self.threads), 'thread')}"
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """All spans of one name and category, of one set of input shapes if these were requested. Times: nanoseconds."""
+
+    name: str
+    category: str
+    on: str  # "host" or "device"
+    count: int
+    self_time: int
+    total: int
+    mean: float
+    flops: int
+    shapes: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Operators(show.Result):
+    """By self time, largest first. Work of devices has no spans inside: its self time is its total."""
+
+    start: int
+    wall: int
+    rows: tuple[OperatorRow, ...]
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "name": show.text,
+        "category": show.text,
+        "self_time": show.time,
+        "total": show.time,
+        "mean": show.time,
+        "count": show.number,
+    }
+    _row: ClassVar[type] = OperatorRow
+
+    def _rows(self) -> tuple[OperatorRow, ...]:
+        return self.rows
+
+    def _heading(self) -> str:
+        return f"{f.time(self.wall)}, {f.count(len(self.rows), 'name')}"
+
+
+def operators(trace: Trace | View, *, by_shape: bool = False) -> Operators:
+    """The rows of `summary` with FLOPs, and with `by_shape` one row for each set of input shapes."""
+    view = view_of(trace)
+    start, end = view.window
+    flops, shape, texts = _details(view, by_shape=by_shape)
+    inner = np.where(view.bits > 0, view.duration, 0)
+    for nest in nests_of(view).values():
+        inner[nest.rows] = nest.self_time
+    found = []
+    for on, chosen in (("host", view.host), ("device", view.bits > 0)):
+        every = np.flatnonzero(chosen)
+        for code, rows in grouped(every, shape[every], np.argsort(shape[every], kind="stable")).items():
+            sums = _sums_by_name(view, rows, flops)
+            lengths = _sums_by_name(view, rows, view.duration)
+            for row in _rows(view, rows, inner):
+                mean = lengths[row.name, row.category] / row.count
+                about = (row.count, row.self_time, row.total, mean, sums[row.name, row.category])
+                found.append(OperatorRow(row.name, row.category, on, *about, texts[code]))
+    found.sort(key=lambda row: (-row.self_time, row.name))
+    return Operators(start, end - start, tuple(found))
+
+
+def _details(view: View, *, by_shape: bool) -> tuple[Ints, Ints, list[str | None]]:
+    """The FLOPs of each span; the number of its input shapes, and their texts: 0 is none."""
+    flops, shape = np.zeros(view.count, np.int64), np.zeros(view.count, np.int64)
+    codes: dict[str | None, int] = {None: 0}
+    args = view.trace.spans.column("args")
+    pattern = '"flops"|"shapes"' if by_shape else '"flops"'
+    for row in np.flatnonzero(pc.fill_null(pc.match_substring_regex(args, pattern), False).to_numpy()).tolist():
+        about = json_of(args[row].as_py())
+        flops[row] = about.get("flops") or 0
+        if by_shape and "shapes" in about:
+            shape[row] = codes.setdefault(json.dumps(about["shapes"]), len(codes))
+    return flops, shape, list(codes)
+
+
+def _sums_by_name(view: View, rows: Ints, values: Ints) -> dict[tuple[str, str], int]:
+    key = view.name[rows] * len(view.categories) + view.category[rows]
+    keys, place = np.unique(key, return_inverse=True)
+    sums = np.zeros(len(keys), np.int64)
+    np.add.at(sums, place, values[rows])
+    words = [divmod(each, len(view.categories)) for each in keys.tolist()]
+    names = [(view.names[name], view.categories[kind]) for name, kind in words]
+    return dict(zip(names, sums.tolist(), strict=True))
 
 
 def summary(trace: Trace | View) -> Summary:
@@ -110,6 +222,25 @@ def _off_cpu(view: View) -> Ints | None:
     return np.where(cpu >= 0, np.maximum(view.duration - cpu, 0), -1)
 
 
+def _covered(view: View, rows: Ints) -> Ints:
+    """For each span its time in which no earlier span of its name ran on its thread; for work of devices, all of it."""
+    every, found = rows, view.duration[rows]
+    place = np.flatnonzero(view.host[every])
+    rows = every[place]
+    key = view.name[rows] * len(view.categories) + view.category[rows]
+    order = np.lexsort((-view.end[rows], view.start[rows], key, view.track[rows]))
+    rows, key, place = rows[order], key[order], place[order]
+    if len(rows) == 0:
+        return found
+    fresh = np.append(True, (key[1:] != key[:-1]) | (view.track[rows][1:] != view.track[rows][:-1]))
+    ends, rank = np.unique(view.end[rows], return_inverse=True)
+    group = np.cumsum(fresh) - 1
+    reach = ends[np.maximum.accumulate(group * len(ends) + rank) % len(ends)]  # the latest end so far in its group
+    before = np.where(fresh, view.start[rows], np.append(reach[:1], reach[:-1]))
+    found[place] = np.maximum(view.end[rows] - np.maximum(view.start[rows], before), 0)
+    return found
+
+
 def _rows(view: View, rows: Ints, self_time: Ints, off_cpu: Ints | None = None) -> list[NameRow]:
     """Group by (name, category): sort once, then reduce."""
     if len(rows) == 0:
@@ -120,7 +251,7 @@ def _rows(view: View, rows: Ints, self_time: Ints, off_cpu: Ints | None = None) 
     rows, key, length = rows[order], key[order], length[order]
     head = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     count = np.diff(np.append(head, len(key)))
-    total = np.add.reduceat(length, head)
+    total = np.add.reduceat(_covered(view, rows), head)
     inner = np.add.reduceat(self_time[rows], head)
     median = (length[head + (count - 1) // 2] + length[head + count // 2]) / 2
     largest = length[head + count - 1]

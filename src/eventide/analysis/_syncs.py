@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from eventide.analysis._blocking import blocking_of
-from eventide.analysis._idle_rows import line_of
+from eventide._util import format as f
+from eventide.analysis import _result as show
+from eventide.analysis._host_calls import blocking_of
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Ints, View, view_of
+from eventide.analysis._view import Ints, View, line_of, view_of
 from eventide.trace import Trace
 
 
 @dataclass(frozen=True)
 class Sync:
-    """One blocking call. waited + returned = duration; both None where the trace does not tell what it waited for."""
+    """One blocking call. waited + returned = duration; both None where it is not recorded what it waited for."""
 
     name: str
     thread: str
@@ -27,6 +30,7 @@ class Sync:
     waited: int | None  # until that work was done
     returned: int | None  # from then until the call was over
     line: str | None
+    inferred: bool  # no edge says what it waited for: the last work of its thread ended as it returned
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class SyncRow:
     longest: int
 
 
-@dataclass(frozen=True)
-class Syncs:
+@dataclass(frozen=True, repr=False)
+class Syncs(show.Result):
     """By time; `table` adds them up, most expensive first."""
 
     start: int
@@ -50,20 +54,40 @@ class Syncs:
     total: int
     table: tuple[SyncRow, ...]
     each: tuple[Sync, ...]
+    skew: int  # how long after the return of a call the work that it waited for ends, at most
+
+    _columns: ClassVar[Mapping[str, show.Cell]] = {
+        "name": show.text,
+        "thread": show.text,
+        "duration": show.time,
+        "inside": show.text,
+        "waited_for": show.text,
+        "stream": show.text,
+        "waited": show.time,
+    }
+    _row: ClassVar[type] = Sync
+
+    def _rows(self) -> tuple[Sync, ...]:
+        return self.each
+
+    def _heading(self) -> str:
+        return f"the host blocked {f.count(self.count, 'time')} for {f.time(self.total)} of {f.time(self.wall)}"
 
 
 def syncs(trace: Trace | View) -> Syncs:
-    """Every call on a host thread that blocked until a device was done; copies of pageable memory are among them."""
+    """Every call on a host thread that blocked until a device was done; copies that wait are among them."""
     view = view_of(trace)
     start, end = view.window
-    rows, sources = blocking_of(view).rows, blocking_of(view).source
+    found = blocking_of(view)
+    rows = found.rows
     outer = _around(view)
-    each = tuple(_sync(view, row, source, outer) for row, source in zip(rows.tolist(), sources.tolist(), strict=True))
+    calls = zip(rows.tolist(), found.source.tolist(), found.inferred.tolist(), strict=True)
+    each = tuple(_sync(view, row, source, outer, inferred=inferred) for row, source, inferred in calls)
     total = int(view.duration[rows].sum())
-    return Syncs(start, end - start, len(rows), total, _table(each), each)
+    return Syncs(start, end - start, len(rows), total, _table(each), each, found.skew)
 
 
-def _sync(view: View, row: int, source: int, outer: Ints) -> Sync:
+def _sync(view: View, row: int, source: int, outer: Ints, *, inferred: bool) -> Sync:
     begin, end = int(view.start[row]), int(view.end[row])
     around = int(outer[row])
     waited = returned = None
@@ -82,6 +106,7 @@ def _sync(view: View, row: int, source: int, outer: Ints) -> Sync:
         waited,
         returned,
         line_of(view, int(view.stack[row])),
+        inferred,
     )
 
 

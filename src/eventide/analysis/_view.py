@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from eventide._util.internal_frames import is_internal_frame
 from eventide.trace import Trace
 
 Ints = NDArray[np.int64]
@@ -28,7 +29,7 @@ WORK_BITS = {
     "copy": COPY,
 }
 NOT_RUN = ("skipped", "cancelled")
-# On host threads: what frames other things, and is not itself what the host was doing.
+# On host threads: spans that only enclose others, and are not themselves an activity of the host.
 FRAMES = ("step", "other")
 
 
@@ -68,7 +69,7 @@ class Edges:
 
 
 class View:
-    """Arrays of one trace, made when first asked for."""
+    """Arrays of one trace, made on first use."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -171,7 +172,7 @@ class View:
         return len({rank for rank in self.track_rank if rank is not None}) > 1
 
     def stream(self, track: int) -> str:
-        """The stream's number, and the name that somebody gave it: 7, or 7 'loads'."""
+        """The stream's number, and its name if it has one: 7, or 7 'loads'."""
         number, name = self.track_stream[track], self.track_name[track]
         if number is None:
             return name or f"track {track}"
@@ -246,3 +247,45 @@ def json_of(args: Any) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step, as its host thread saw it."""
+
+    name: str
+    start: int
+    end: int
+
+    @property
+    def duration(self) -> int:
+        return self.end - self.start
+
+
+def steps_of(view: View) -> tuple[Step, ...]:
+    """Steps by start. One that runs into the next ends there, so no moment is in two."""
+    rows = np.flatnonzero(view.in_categories("step") & view.on_kind("thread") & (view.end > view.start))
+    if len(rows) == 0:
+        return ()
+    tracks, counts = np.unique(view.track[rows], return_counts=True)
+    rows = rows[view.track[rows] == tracks[counts.argmax()]]
+    rows = rows[np.argsort(view.start[rows], kind="stable")]
+    start: Ints = view.start[rows]
+    end = np.minimum(view.end[rows], np.append(start[1:], np.iinfo(np.int64).max))
+    return tuple(
+        Step(view.word(row), low, high)
+        for row, low, high in zip(rows.tolist(), start.tolist(), end.tolist(), strict=True)
+        if high > low
+    )
+
+
+def line_of(view: View, stack: int) -> str | None:
+    """The innermost frame that is the program's: file:line (function)."""
+    if stack < 0 or stack >= view.trace.stacks.num_rows:
+        return None
+    frames = view.trace.stacks.column("frames")[stack].as_py()
+    if not frames:
+        return None
+    frame = next((one for one in frames if not is_internal_frame(one["file"] or "")), frames[0])
+    function = f" ({frame['function']})" if frame["function"] else ""
+    return f"{frame['file']}:{frame['line']}{function}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eventide.errors import DeviceError, UsageTypeError, UsageValueError
+from eventide.errors import DeviceError, TraceFileError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +48,11 @@ def build_library(
     if not name.isidentifier():
         raise UsageValueError(f"the name of a device is an identifier such as 'mine', not {name!r}")
     files = [Path(source).resolve() for source in sources]
-    if not files or not all(file.is_file() for file in files):
-        lost = ", ".join(str(file) for file in files if not file.is_file()) or "none were given"
-        raise UsageValueError(f"the sources of device {name!r} do not all exist: {lost}")
+    if not files:
+        raise UsageValueError(f"device {name!r} has no sources; give at least one path")
+    if lost := [str(file) for file in files if not file.is_file()]:
+        message = f"the sources of device {name!r} do not all exist: {', '.join(lost)}; check the paths"
+        raise TraceFileError(message, errno.ENOENT, lost[0])
     folder = Path(build_directory) if build_directory is not None else Path(tempfile.mkdtemp(prefix="eventide-"))
     folder.mkdir(parents=True, exist_ok=True)
     library = folder.resolve() / f"lib{name}.so"

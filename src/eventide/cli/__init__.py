@@ -1,9 +1,9 @@
-"""The command line: the one place that prints and knows exit codes. Commands raise, `main` tells.
+"""The command line. Only this package prints and chooses exit codes: commands raise, `main` reports.
 
-_main       errors and exit codes        _app           what commands attach themselves to
-_output     consoles, progress, JSON     commands/      a command and its options, each
-_run, _check, _conformance, _devices, _trace_files, _findings_text      what commands of these names do
-demo/       `eventide demo`
+_main        errors and exit codes             _app             the application that commands attach to
+_arguments   arguments of several commands     commands/        one file a command
+_output      consoles, progress, JSON          demo/            what `eventide demo` measures
+_findings_text   findings on a terminal
 """
 
 from eventide.cli._main import main

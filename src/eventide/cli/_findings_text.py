@@ -1,4 +1,4 @@
-"""Findings on a terminal: the sanitizer's lines with their styles, wrapped under their own indentation."""
+"""Findings on a terminal: the lines of the sanitizer with styles, wrapped with a hanging indent."""
 
 from rich.console import Console
 from rich.text import Text
@@ -7,7 +7,7 @@ from eventide.sanitizer import Findings, lines
 
 
 def show_findings(findings: Findings, console: Console) -> None:
-    """Print all of it, within the console's width."""
+    """Print all findings, within the width of the console."""
     for pieces in lines(findings):
         text = Text()
         for style, piece in pieces:
@@ -16,7 +16,7 @@ def show_findings(findings: Findings, console: Console) -> None:
 
 
 def print_hanging(text: Text, console: Console) -> None:
-    """Print one line; where it is too long, it goes on below its own beginning."""
+    """Print one line; if it is too long, it continues below, with the same indentation."""
     plain = text.plain
     indent = len(plain) - len(plain.lstrip())
     label = 11 if indent == 3 else indent + (3 if plain[:1].isdigit() else 0)  # "   second  ": behind the label

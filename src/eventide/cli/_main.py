@@ -1,7 +1,7 @@
-"""The command line: every command, and what their errors and results become.
+"""Runs the command line: all commands, and what their errors and results become.
 
-Exit codes: 0 fine, 1 findings, 2 misuse or an error. As in a shell, 130 is Ctrl-C and 141 that nobody reads the output
-any more.
+Exit codes: 0 success, 1 findings, 2 wrong usage or an error. As in a shell, 130 is Ctrl-C and 141 means that the reader
+of the output has closed it.
 """
 
 import errno
@@ -16,51 +16,38 @@ import typer
 from eventide.cli import _output
 from eventide.cli._app import app
 
-# Importing a command attaches it to the application; the order here is the order of the help.
-from eventide.cli.commands import (
-    _answers,
+# Importing a command attaches it to the application.
+from eventide.cli.commands import (  # noqa: F401
+    _analyses,
     _check,
     _conformance,
+    _convert,
     _demo,
     _devices,
-    _lint,
     _recover,
     _report,
-    _trace_files,
+    _run,
+    _sql,
 )
-from eventide.cli.commands import _run as _command_run
 from eventide.errors import EventideError
 
-COMMANDS = (
-    _demo,
-    _report,
-    _command_run,
-    _check,
-    _devices,
-    _conformance,
-    _answers,
-    _trace_files,
-    _lint,
-    _recover,
-)
-
-# The class that typer raises for a wrong command line. Newer versions carry their own click, older ones import it, and
-# neither exports this one.
+# The class that typer raises for a wrong command line. Newer versions contain a copy of click, older ones import it,
+# and neither exports this class.
 _CommandLineError = cast(type[Exception], typer.BadParameter.__mro__[2])
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (sys.argv when none is given) and return the exit code."""
-    code = _run(arguments)
+    code = _exit_code(arguments)
     _output.finish_stderr()
     return code
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="eventide", standalone_mode=False)
-        _output.flush()  # now: what goes wrong later would be told by Python, with a code of its own
+        _output.flush()  # now: of a later error Python would choose the exit code
     except _CommandLineError as error:
         return _fail(_describe(error))
     except typer.Abort:
@@ -71,14 +58,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _unread(error)
     except Exception as error:  # noqa: BLE001 - the last line of defence: say whose fault it is
         if isinstance(error, OSError) and error.errno in _FULL:
-            return _fail(f"cannot write the output: {error.strerror}; make room, or write elsewhere")
+            return _fail(f"cannot write the output: {error.strerror}; free some space, or write elsewhere")
         traceback.print_exc()
         return _fail(f"internal error, {error!r}; please report this with the lines above")
     return code if isinstance(code, int) else 0
 
 
 def _describe(error: Exception) -> str:
-    """Turn a wrong command line into one line that ends in the remedy."""
+    """One line for a wrong command line, which ends in the remedy."""
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "eventide"
@@ -86,7 +73,7 @@ def _describe(error: Exception) -> str:
 
 
 def _unread(error: BaseException) -> int:
-    """Nobody reads stdout any more; nothing is left to be said, also not when Python flushes it at the end."""
+    """The reader has closed stdout: discard the rest, also what Python flushes at exit."""
     if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
         raise error
     _output.discard(sys.stdout)

@@ -12,40 +12,38 @@ from typing import Any, TextIO
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from eventide.errors import UsageValueError
-
-Step = Callable[[str], None]  # called before each step of long work, with what comes next
-# Names stand as they are: no colours for numbers, and ":x:" is part of a name, not a picture.
+Step = Callable[[str], None]  # called before each step of long work, with its description
+# Names are printed unchanged: no colours for numbers, and ":x:" is not an emoji.
 _PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
 
 
 def stdout() -> Console:
-    """Console for results; numbers and names keep their colour to themselves."""
+    """The console for results."""
     return Console(**_PLAIN)
 
 
 def stderr() -> Console:
-    """Console for what stands beside a program's own output; 100 columns where no terminal says how wide."""
+    """The console for what accompanies the output of a program; 100 columns if it is not a terminal."""
     console = Console(stderr=True, **_PLAIN)
     wide = console.is_terminal or "COLUMNS" in os.environ
     return console if wide else Console(stderr=True, width=100, **_PLAIN)
 
 
 def flush() -> None:
-    """Write what was printed; a program may have been started without a stdout."""
+    """Flush stdout; a process may have been started without one."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def say(line: str) -> None:
-    """A line on stderr, if there is one and it takes it: there is nowhere else to say that it does not."""
+    """Print a line to stderr; without a stderr, or if it cannot be written, there is no other place."""
     with suppress(OSError):
         if sys.stderr is not None:
             print(line, file=sys.stderr)
 
 
 def finish_stderr() -> None:
-    """Write what stderr holds, or discard it: at exit Python would try again, fail, and make the exit code 120."""
+    """Flush stderr, or discard it: at exit Python would fail again and change the exit code to 120."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
@@ -54,14 +52,14 @@ def finish_stderr() -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Send what `stream` holds, and all that follows, nowhere."""
+    """Redirect `stream` to /dev/null, with what it has buffered."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Step]:
-    """Show a bar on stderr while the body runs, if a person is looking."""
+    """Show a bar on stderr while the body runs, if stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:28}"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -77,18 +75,16 @@ def progress(total: int) -> Iterator[Step]:
 
 
 def write_text(text: RenderableType, path: Path | None = None) -> None:
-    """Print what rich can draw, or write it to a file; where nobody's terminal says how wide, 100 columns."""
-    if path is not None:
-        try:
-            with path.open("w", encoding="utf-8") as file:
-                Console(file=file, width=100, color_system=None, **_PLAIN).print(text)
-        except OSError as error:
-            raise UsageValueError(f"{path} cannot be written: {error.strerror}; name another file") from error
-        return
+    """Print with rich, or write to a file; 100 columns if the output is not a terminal."""
+    from eventide.report import as_text, write_whole
+
     console = stdout()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=100, **_PLAIN)
-    console.print(text)
+    if path is not None:
+        write_whole(as_text(text), path)
+    elif console.is_terminal or "COLUMNS" in os.environ:
+        console.print(text)
+    else:
+        print(as_text(text), end="")
 
 
 def print_json(result: Any) -> None:
@@ -97,13 +93,10 @@ def print_json(result: Any) -> None:
 
 
 def write_json(result: Any, path: Path) -> None:
-    """Write a result to a file, whole or not at all."""
-    try:
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(result, indent=2, default=_plain) + "\n", "utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise UsageValueError(f"{path} cannot be written: {error.strerror}; name another file") from error
+    """Write a result to a file, completely or not at all."""
+    from eventide.report import write_whole
+
+    write_whole(json.dumps(result, indent=2, default=_plain) + "\n", path)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""CompilationCallbackHandler: start for the outermost compile, end when the last one is over, over all threads.
+"""CompilationCallbackHandler: start for the outermost compile, end when the last one has ended, over all threads.
 
 `_lock` guards `_running`, `_current`, `_due` and `_delivering`; no callback runs under it.
 Callbacks run one start or end at a time, in order, on the thread that caused it; if another thread still runs the

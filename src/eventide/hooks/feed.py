@@ -67,10 +67,17 @@ class ForeignStream:
         """Report its creation. May be repeated for listeners that were added later."""
         _native.feed(HOOK_NUMBERS["stream_creation"], self.device, self.id, name=self.name)
 
-    def submit(self, name: str, reads: Accesses | None = None, writes: Accesses | None = None) -> int:
-        """Report that work was enqueued; returns its id. None: its accesses are unknown."""
+    def submit(
+        self, name: str, reads: Accesses | None = None, writes: Accesses | None = None, *, category: str = "work"
+    ) -> int:
+        """Report that work was enqueued; returns its id. None: its accesses are unknown.
+
+        `category` is that of the span in a trace, such as "work" or "copy".
+        """
         work = _native.feed_work()
-        _native.feed(_SUBMISSION, self.device, self.id, work=work, name=name, reads=reads, writes=writes)
+        _native.feed(
+            _SUBMISSION, self.device, self.id, work=work, name=name, group=category, reads=reads, writes=writes
+        )
         return work
 
     def complete(self, work: int, start_ns: int, end_ns: int, *, ok: bool = True) -> None:

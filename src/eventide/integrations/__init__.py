@@ -1,10 +1,11 @@
-"""Adapters: other people's frameworks feed our hooks.
+"""Integrations: other frameworks feed our hooks.
 
     torch, jax, numba, triton, pyopencl      one public module each: install(), uninstall(), installed()
-    install_when_imported() -> Adapters      each is installed once the program imports its framework    _all.py
+    install_when_imported() -> Adapters      installs each when the program imports its framework     _all.py
+    _patch.py                                how an integration puts code into a framework, and takes it out
 
-An adapter module imports its framework only once it is there, says in one line why it cannot work (missing, broken,
-another version), never lets an error of ours into the framework, and leaves the framework as it was when uninstalled.
+An integration imports its framework only when it is installed. It reports in one line why it cannot work (missing,
+broken, another version), never raises an error of ours into the framework, and restores the framework when uninstalled.
 """
 
 from importlib import import_module

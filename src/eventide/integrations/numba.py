@@ -1,104 +1,87 @@
-"""The adapter of Numba: each compile of a dispatcher, nested ones too, and each overload taken from the disk cache.
+"""The integration of Numba: each compile of a dispatcher, nested ones too, and each overload from the disk cache.
 
 install()      idempotent; imports numba.core.dispatcher
-uninstall()    Numba is as it was
+uninstall()    restores Numba
 
-Numba tells of compiles under its compiler lock, where nobody's code may run: so we stand around `compile` of its
-dispatchers, outside that lock, and take from its events only what happened in between. Calls are not heard.
+Numba reports compiles under its compiler lock, where no code of the user may run: so we wrap `compile` of its
+dispatchers, outside that lock, and take from its events only what was compiled in between. Calls are not traced.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
-from importlib import import_module
+from functools import partial
 from typing import Any
 
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.integrations._guard import guarded
-from eventide.integrations._unheard import LACKS, unheard
+from eventide.integrations._patch import Installation, guarded
 
 _CLASSES = ("Dispatcher", "LiftedLoop", "LiftedWith")
 _KIND = "numba:compile"
 _numbers = itertools.count(1)
-_local = threading.local()  # .outer: the compile that this thread is in
-_lock = threading.Lock()  # guards _undo
-_undo: list[Callable[[], None]] = []
+_local = threading.local()  # .outermost: the compile that this thread runs
+_installation = Installation("numba")
 
 
-class _Outer:
-    """A compile that began outside the lock, and what was compiled within it."""
+class _Outermost:
+    """A compile that began outside the lock, and those that ran inside it."""
 
     def __init__(self, compile_: Compile) -> None:
         self.compile = compile_
-        self.told = 0  # compiles that Numba has begun; the first is this one
+        self.begun = 0  # compiles that Numba has begun; the first is this one
         self.running: list[Compile | None] = []  # None: this one
-        self.over: list[tuple[Compile, dict[str, Any]]] = []
+        self.complete: list[tuple[Compile, dict[str, Any]]] = []
 
 
 def install() -> None:
-    """Hear Numba from now on."""
-    with _lock:
-        if _undo:
-            return
-        try:
-            event, dispatcher = import_module("numba.core.event"), import_module("numba.core.dispatcher")
-            lock = import_module("numba.core.compiler_lock").global_compiler_lock
-            listener = _listener(event)
-            event.register(_KIND, listener)
-            _undo.append(lambda: event.unregister(_KIND, listener))
-            dispatcher.Dispatcher.compile  # noqa: B018  the one that must be there
-            for name in _CLASSES:
-                if (kind := getattr(dispatcher, name, None)) is not None and "compile" in vars(kind):
-                    _stand_around(kind, lock)
-        except LACKS as error:
-            _restore()
-            raise unheard("numba", error) from error
+    """Trace Numba from now on."""
+    _installation.install(_apply, "numba.core.event", "numba.core.dispatcher", "numba.core.compiler_lock")
 
 
 def uninstall() -> None:
-    """Hear it no more; Numba is as it was."""
-    with _lock:
-        _restore()
-
-
-def _restore() -> None:
-    while _undo:
-        _undo.pop()()
+    """Stop tracing and restore Numba."""
+    _installation.uninstall()
 
 
 def installed() -> bool:
     """True between install() and uninstall()."""
-    return bool(_undo)
+    return _installation.installed
 
 
-def _stand_around(kind: Any, compiler_lock: Any) -> None:
-    original = kind.compile
+def _apply(event: Any, dispatcher: Any, compiler_lock: Any) -> None:
+    listener = _listener(event)
+    event.register(_KIND, listener)
+    _installation.on_uninstall(partial(event.unregister, _KIND, listener))
+    dispatcher.Dispatcher.compile  # noqa: B018  (the one that must exist)
+    for name in _CLASSES:
+        if (kind := getattr(dispatcher, name, None)) is not None and "compile" in vars(kind):
+            _installation.wrap(kind, "compile", partial(_traced, compiler_lock.global_compiler_lock))
 
-    def compile(self: Any, sig: Any) -> Any:  # noqa: A001  (the name it has there)
-        outer = None if compiler_lock.is_locked() else _begin(self, sig)
-        if outer is None:
+
+def _traced(compiler_lock: Any, original: Any) -> Any:
+    def compile(self: Any, sig: Any) -> Any:  # noqa: A001  (its name in Numba)
+        outermost = None if compiler_lock.is_locked() else _begin(self, sig)
+        if outermost is None:
             return original(self, sig)
-        _local.outer = outer
+        _local.outermost = outermost
         try:
             result = original(self, sig)
         except BaseException as error:
-            _finish(outer, error)
+            _finish(outermost, error)
             raise
-        _finish(outer, None)
+        _finish(outermost, None)
         return result
 
-    kind.compile = compile
-    _undo.append(lambda: setattr(kind, "compile", original))
+    return compile
 
 
 @guarded
-def _begin(dispatcher: Any, sig: Any) -> _Outer | None:
+def _begin(dispatcher: Any, sig: Any) -> _Outermost | None:
     """None: there is nothing to compile."""
     if isinstance(sig, tuple) and sig in dispatcher.overloads:
         return None
-    return _Outer(_compile(dispatcher))
+    return _Outermost(_compile(dispatcher))
 
 
 def _compile(dispatcher: Any) -> Compile:
@@ -108,35 +91,35 @@ def _compile(dispatcher: Any) -> Compile:
 
 
 @guarded
-def _finish(outer: _Outer, error: BaseException | None) -> None:
-    _local.outer = None
-    outer.compile.stop(error)
-    for compile_, known in outer.over:
+def _finish(outermost: _Outermost, error: BaseException | None) -> None:
+    _local.outermost = None
+    outermost.compile.stop(error)
+    for compile_, known in outermost.complete:
         compile_.publish(**known)
-    outer.compile.publish(cache_hit=None if error is not None else outer.told == 0)
+    outermost.compile.publish(cache_hit=None if error is not None else outermost.begun == 0)
 
 
 def _listener(event: Any) -> Any:
     class Listener(event.Listener):  # type: ignore[misc]
-        """Under Numba's lock: notes what happens, and calls nobody."""
+        """Called under Numba's lock: takes notes, and calls no code of the user."""
 
         @guarded
         def on_start(self, event: Any) -> None:
-            outer: _Outer | None = getattr(_local, "outer", None)
-            if outer is not None:
-                outer.told += 1
-                outer.running.append(None if outer.told == 1 else _compile(event.data["dispatcher"]))
+            outermost: _Outermost | None = getattr(_local, "outermost", None)
+            if outermost is not None:
+                outermost.begun += 1
+                outermost.running.append(None if outermost.begun == 1 else _compile(event.data["dispatcher"]))
 
         @guarded
         def on_end(self, event: Any) -> None:
-            outer: _Outer | None = getattr(_local, "outer", None)
-            if outer is None or not outer.running:
+            outermost: _Outermost | None = getattr(_local, "outermost", None)
+            if outermost is None or not outermost.running:
                 return
-            compile_ = outer.running.pop()
+            compile_ = outermost.running.pop()
             if compile_ is not None:
                 details = getattr(event, "_exc_details", None)
                 compile_.stop(details[1] if details else None)
                 signature = ", ".join(map(str, event.data.get("args", ())))
-                outer.over.append((compile_, {"cache_hit": False, "details": {"signature": signature}}))
+                outermost.complete.append((compile_, {"cache_hit": False, "details": {"signature": signature}}))
 
     return Listener()

@@ -1,16 +1,18 @@
-"""Listeners that make a trace of what a program does, and the profiler: record a scope, and ask what took the time.
+"""The profiler: record a scope, and summarize what took the time.
 
     profile                                     the scope; options as in torch.profiler     _profile.py
     current_profiler, disable_profiler          the profile that was started last           _active.py
     ProfilerResult                              trace, table(), save(), report()            _result.py
     schedule, ProfilerAction                    which steps are recorded                    _schedule.py
 
-A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (_recording.py).
-Besides the recorder it listens to torch, compilers, one object's calls and the kernel's counters (_sources.py).
+A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (also _cycle.py).
+Besides the recorder it traces torch, compilers, one object's calls and the kernel's counters (_sources.py).
 Backends written in C or C++ report through ``eventide/profiler.h``.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eventide._util.lazy import lazy_names
 
 if TYPE_CHECKING:
     from eventide.profiler._active import current_profiler, disable_profiler
@@ -30,13 +32,4 @@ _ON_USE = {
     "schedule": "_schedule",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _ON_USE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
-    found.__module__ = __name__
-    globals()[name] = found
-    return found
+__getattr__ = lazy_names(__name__, _ON_USE, __name__, *_ON_USE)

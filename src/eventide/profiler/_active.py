@@ -1,4 +1,4 @@
-"""The profiles that run in this process, innermost last, and what the backends are told about it."""
+"""The profiles that run in this process, innermost last, and what they request of backends."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import TYPE_CHECKING
 
 from eventide import _native
 from eventide._util import process
-from eventide.profiler._recording import recording
+from eventide.profiler._cycle import recording
 
 if TYPE_CHECKING:
     from eventide.profiler._profile import profile
     from eventide.profiler._result import ProfilerResult
 
-EVENTS, MEMORY, FOREIGN = 1, 2, 4  # bits of what backends are asked for; FOREIGN: their times are on other clocks
+EVENTS, MEMORY, FOREIGN = 1, 2, 4  # bits of a request to backends; FOREIGN: their times are on other clocks
 
 _log = logging.getLogger("eventide.profiler")
-_lock = threading.Lock()  # guards _running and what the table says
+_lock = threading.Lock()  # guards _running and the request
 _running: list[profile] = []
 
 
 def current_profiler() -> profile | None:
-    """The profile that was started last and still runs, on whatever thread; None: nobody profiles."""
+    """The profile that was started last and still runs, on whatever thread; None: no profile runs."""
     return _running[-1] if _running else None
 
 
 def disable_profiler() -> ProfilerResult | None:
-    """Stop the profile that was started last, and give its result; None: nobody profiles."""
+    """Stop the profile that was started last, and give its result; None: no profile runs."""
     running = current_profiler()
     return running.stop() if running is not None else None
 
 
 def begin(profiler: profile) -> None:
-    """It runs."""
+    """Add a profile that starts."""
     with _lock:
         _running.append(profiler)
     ask_backends()
@@ -42,7 +42,7 @@ def begin(profiler: profile) -> None:
 
 
 def end(profiler: profile) -> None:
-    """It runs no more."""
+    """Remove a profile that stopped."""
     with _lock:
         if profiler in _running:
             _running.remove(profiler)
@@ -50,7 +50,7 @@ def end(profiler: profile) -> None:
 
 
 def ask_backends() -> None:
-    """Tell the backends what the running profiles want to hear."""
+    """Request of the backends what the running profiles record."""
     with _lock:
         what = 0
         for profiler in _running:
@@ -59,13 +59,13 @@ def ask_backends() -> None:
                 what |= MEMORY if profiler.options.profile_memory else 0
                 what |= FOREIGN if profiler.options.adjust_timestamps else 0
         _native.profiler_request(what)
-    if what:  # the recorder wants to stop at exit too, and what registered last goes first
+    if what:  # the recorder stops at exit too, and what registered last runs first
         importlib.import_module("concurrent.futures.thread")  # pandas, which pyarrow looks for, cannot load it at exit
         process.at_exit(_stop_all)
 
 
 def _stop_all() -> None:
-    """The program ends: what was asked to be written is written."""
+    """The program ends: the files of running profiles are written."""
     while _running:
         try:
             _running[-1].stop()

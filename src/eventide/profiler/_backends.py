@@ -8,15 +8,54 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.profiler._clocks import ClockModel, fit
-
 if TYPE_CHECKING:
     from eventide.trace import Trace
+
+
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class ClockModel:
+    """host = backend + offset, wrong by at most `error` either way; None: not known."""
+
+    offset: int
+    error: int | None
+    events: int
+    consistent: bool = True
+    """False: no offset fits all events; the clock drifts, or the times are not of one clock."""
+
+
+def fit(
+    profile_start: int,
+    events: Iterable[tuple[int, int, int]],
+    pairs: Iterable[tuple[int, int, int]] = (),
+) -> ClockModel:
+    """Fit events (start, end, reported) and pairs (host before, backend's time, host after)."""
+    least, most, count = -NEVER, NEVER, 0
+    for start, end, reported in events:
+        count += 1
+        least = max(least, profile_start - start)
+        most = min(most, reported - end)
+    paired = False
+    for before, theirs, after in pairs:
+        paired = True
+        least = max(least, before - theirs)
+        most = min(most, after - theirs)
+    if most == NEVER:
+        return ClockModel(0, None, count)
+    if least > most:
+        return ClockModel(most, None, count, consistent=False)
+    # Reports follow at once as a rule, so without pairs the upper end is the better estimate.
+    offset = (least + most) // 2 if paired else most
+    return ClockModel(offset, max(offset - least, most - offset), count)
+
 
 Row = dict[str, Any]
 
@@ -29,7 +68,7 @@ def settle(trace: Trace, window: tuple[int, int]) -> tuple[Trace, dict[str, Any]
     pairs: dict[int, list[tuple[int, int, int]]] = {}
     for row in rows:
         if not window[0] <= row["time"] <= window[1]:
-            continue  # told to another profile of this recording
+            continue  # reported to another profile of this recording
         args = json.loads(row["args"] or "{}")
         if "raw_start" in args:
             raw.setdefault(row["track"], []).append({**row, "args": args})
@@ -42,12 +81,12 @@ def settle(trace: Trace, window: tuple[int, int]) -> tuple[Trace, dict[str, Any]
     models = {track: _model(events, pairs.get(track, ()), window[0]) for track, events in raw.items()}
     spans = [_span(row, models[track]) for track, events in raw.items() for row in events]
     names = trace.tracks["name"].to_pylist()
-    return _with_spans(trace, spans), {names[track]: _told(model) for track, model in models.items()}
+    return _with_spans(trace, spans), {names[track]: _metadata(model) for track, model in models.items()}
 
 
 def _model(events: list[Row], pairs: Iterable[tuple[int, int, int]], profile_start: int) -> ClockModel:
-    told = ((row["args"]["raw_start"], row["args"]["raw_end"], row["time"]) for row in events)
-    return fit(profile_start, told, pairs)
+    reported = ((row["args"]["raw_start"], row["args"]["raw_end"], row["time"]) for row in events)
+    return fit(profile_start, reported, pairs)
 
 
 def _span(row: Row, model: ClockModel) -> Row:
@@ -82,7 +121,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _told(model: ClockModel) -> dict[str, Any]:
+def _metadata(model: ClockModel) -> dict[str, Any]:
     return {
         "offset_ns": model.offset,
         "error_ns": model.error,

@@ -40,7 +40,7 @@ _TRACK = '{"kind": "counter", "name": "perf counters"}'
 
 
 class PerfCounters:
-    """Open until closed. `warnings` says what could not be opened and why."""
+    """Open until closed. `warnings` lists what could not be opened and why."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.warnings: list[str] = []
@@ -70,7 +70,7 @@ class PerfCounters:
         for name, value in values.items():
             _native.record_counter(_TRACK, name, float(value - self._first[name]))
 
-    def told(self) -> dict[str, int]:
+    def totals(self) -> dict[str, int]:
         """The values since the first mark."""
         return {name: value - self._first.get(name, 0) for name, value in self.read().items()}
 
@@ -88,7 +88,7 @@ def _open_all(name: str) -> list[int]:
         raise OSError(errno.EINVAL, f"there is no such counter; there are {', '.join(COUNTERS)}")
     number = _SYSTEM_CALL.get(platform.machine())
     if number is None or not os.path.exists("/proc/self/task"):  # noqa: PTH110  (a fixed path)
-        raise OSError(errno.ENOSYS, "this system has no perf_event_open that we know")
+        raise OSError(errno.ENOSYS, "perf_event_open is not supported on this system")
     kind, config = COUNTERS[name]
     flags = _INHERIT | _EXCLUDE_KERNEL | _EXCLUDE_HV
     attributes = struct.pack("IIQQQQQ", kind, _SIZE, config, 0, 0, 0, flags).ljust(_SIZE, b"\0")

@@ -12,11 +12,10 @@ from typing import Any, Self
 from eventide import _native
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
 from eventide.profiler import _active
-from eventide.profiler._arguments import read
-from eventide.profiler._cycle import Cycle
-from eventide.profiler._drops import Drops
-from eventide.profiler._result import ProfilerResult, nothing
-from eventide.profiler._schedule import ProfilerAction, ask
+from eventide.profiler._cycle import Cycle, Drops
+from eventide.profiler._options import IGNORED, Options, checked, either, warn_ignored
+from eventide.profiler._result import ProfilerResult, empty_result
+from eventide.profiler._schedule import ProfilerAction, always, ask
 from eventide.profiler._sources import Sources
 
 _log_name = "eventide.profiler"
@@ -36,6 +35,11 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     perf_counters         names of the kernel's counters, "cycles" or "instructions" (torch: events)
     adjust_timestamps     backends' events are on clocks of their own: map them, and say how well that went
     schedule              which steps are recorded, see ``schedule``; on_trace_ready(prof) after each recorded cycle
+
+    `module` and `path` are positional, in this order, and a path alone may come first: ``et.profile("t.pftrace")``. All
+    others are keywords. Names of torch's edge profiler are accepted: `m`, `fname`, `record_shapes`, `events`,
+    `adjust_vulkan_timestamps`. The options of torch.profiler from `activities` on have no effect; each gives one
+    UserWarning per process.
     """
 
     def __init__(
@@ -52,27 +56,40 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         adjust_timestamps: bool = False,
         schedule: Callable[[int], object] | None = None,
         on_trace_ready: Callable[[Any], object] | None = None,
-        **aliases: Any,
+        m: Any = None,
+        fname: str | os.PathLike[str] | None = None,
+        record_shapes: bool | None = None,
+        events: Iterable[str] | None = None,
+        adjust_vulkan_timestamps: bool | None = None,
+        activities: object = None,
+        use_cuda: object = None,
+        acc_events: object = None,
+        experimental_config: object = None,
+        execution_trace_observer: object = None,
+        custom_trace_id_callback: object = None,
     ) -> None:
-        given = {
-            "report_input_shapes": report_input_shapes,
-            "profile_memory": profile_memory,
-            "with_stack": with_stack,
-            "with_flops": with_flops,
-            "with_modules": with_modules,
-            "perf_counters": perf_counters,
-            "adjust_timestamps": adjust_timestamps,
-            "schedule": schedule,
-            "on_trace_ready": on_trace_ready,
-        }
-        options = read(module, path, {**given, **aliases})
+        ignored = (activities, use_cuda, acc_events, experimental_config, execution_trace_observer)
+        warn_ignored(dict(zip(IGNORED, (*ignored, custom_trace_id_callback), strict=True)))
+        given = Options(
+            either("module", module, "m", m),
+            either("path", path, "fname", fname),
+            either("report_input_shapes", report_input_shapes, "record_shapes", record_shapes),
+            *(profile_memory, with_stack, with_flops, with_modules),
+            either("perf_counters", perf_counters, "events", events),
+            either("adjust_timestamps", adjust_timestamps, "adjust_vulkan_timestamps", adjust_vulkan_timestamps),
+            schedule or always,
+            on_trace_ready,
+        )
+        self._open(checked(given))
+
+    def _open(self, options: Options) -> None:
         self._sources = Sources(options, self._reached)
         self._module = weakref.ref(options.module) if options.module is not None else None
         self.options = options.without_module()
         self.dropped = Drops()
         self.step_num = 0
         self.action = ProfilerAction.NONE
-        self._manual = 0  # steps told by prof.step()
+        self._manual = 0  # steps counted by prof.step()
         self._lock = threading.RLock()  # guards the state: start, step and stop come one at a time
         self._state = "new"
         self._cycle: Cycle | None = None
@@ -84,7 +101,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
 
     @property
     def result(self) -> ProfilerResult:
-        """What was recorded: the last cycle that is over. Stop the profile first, or let its schedule end one."""
+        """What was recorded: the last complete cycle. Stop the profile first, or let its schedule end one."""
         if not self._results:
             state = "; stop it first" if self._state in {"new", "running"} else ""
             raise UsageError(f"there is no result yet: this profile is {self._state}{state}")
@@ -92,7 +109,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
 
     @property
     def results(self) -> tuple[ProfilerResult, ...]:
-        """One for each cycle of the schedule that is over."""
+        """One for each complete cycle of the schedule."""
         return tuple(self._results)
 
     def start(self) -> Self:
@@ -124,11 +141,11 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
             finally:
                 self._close_everything()
             if not self._results:
-                self._results.append(nothing(self._about(), "the schedule ended before it recorded anything"))
+                self._results.append(empty_result(self._about(), "the schedule ended before it recorded anything"))
         return self.result
 
     def step(self) -> None:
-        """The next step begins. A torch optimizer tells steps too; the two are not counted twice."""
+        """The next step begins. A torch optimizer counts steps too; the two are not counted twice."""
         with self._lock:
             if self._state != "running":
                 raise UsageError(f"this profile is {self._state}; it can step only while it runs")
@@ -136,7 +153,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
             self._reached(self._manual)
 
     def _reached(self, number: int) -> None:
-        """Somebody says that `number` steps are over."""
+        """`number` steps are complete."""
         with self._lock:
             if self._state == "running" and number > self.step_num:
                 if self._cycle is not None and self.action in RECORDS:
@@ -173,7 +190,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
             _active.ask_backends()
 
     def _about(self) -> dict[str, Any]:
-        return {"options": self.options.told(), "steps": self.step_num, "dropped": self.dropped}
+        return {"options": self.options.metadata(), "steps": self.step_num, "dropped": self.dropped}
 
     def _close_everything(self) -> None:
         _active.end(self)
@@ -200,14 +217,14 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
             return False
         if not _native.profiler_event(start_us, end_us, debug_handle, event_name, backend_name):
             raise UsageValueError(
-                f"{event_name!r} of {backend_name!r} is at no time that can be: {start_us=}, {end_us=}"
+                f"{event_name!r} of {backend_name!r} has an invalid timestamp: {start_us=}, {end_us=}"
             )
         return True
 
     def record_backend_memory_event(
         self, ptr: int | None, alloc_size: int, total_allocated: int, total_reserved: int, device: object
     ) -> bool:
-        """A backend allocated (or, below zero, freed) memory. False: nobody asked for memory, and it is counted."""
+        """A backend allocated (or, below zero, freed) memory. False: not recorded, and counted in ``dropped``."""
         _whole(ptr=ptr or 0, alloc_size=alloc_size, total_allocated=total_allocated, total_reserved=total_reserved)
         if min(total_allocated, total_reserved) < 0:
             raise UsageValueError(f"totals cannot be negative: {total_allocated=}, {total_reserved=}")
@@ -217,10 +234,10 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         return True
 
     def record_backend_clock(self, backend_name: str, before_us: int, backend_us: int, after_us: int) -> None:
-        """The backend's clock showed `backend_us` between two looks at the host's: makes adjust_timestamps exact."""
+        """The backend's clock showed `backend_us` between two readings of the host: for adjust_timestamps."""
         _whole(before_us=before_us, backend_us=backend_us, after_us=after_us)
         if after_us < before_us:
-            raise UsageValueError(f"the second look cannot be before the first: {before_us=}, {after_us=}")
+            raise UsageValueError(f"the second reading cannot be before the first: {before_us=}, {after_us=}")
         if self._takes("clock"):
             _native.profiler_clock(backend_name, before_us, backend_us, after_us)
 
@@ -246,7 +263,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     disable_profiler = stop
 
     def get_profiler_result(self) -> ProfilerResult:
-        """The seed's name for ``result``."""
+        """Another name of ``result``."""
         return self.result
 
     def __enter__(self) -> Self:

@@ -1,21 +1,37 @@
-"""ProfilerResult: what one profile saw."""
+"""ProfilerResult: the trace of one profile, its table and its report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eventide.profiler._table import ResultTable, human_time, rows
+from eventide.errors import UsageValueError
 
 if TYPE_CHECKING:
-    from eventide.profiler._table import Row
+    from eventide.analysis import OperatorRow
+    from eventide.report import OperatorTable
     from eventide.trace import Trace
+
+# What a table is sorted by; largest first, names alphabetically.
+SORTS: dict[str, Callable[[OperatorRow], Any]] = {
+    "self_time": lambda row: -row.self_time,
+    "total_time": lambda row: -row.total,
+    "mean_time": lambda row: -row.mean,
+    "count": lambda row: -row.count,
+    "flops": lambda row: -row.flops,
+    "name": lambda row: row.name,
+    # torch's names; work of devices has no CPU time
+    "self_cpu_time_total": lambda row: -row.self_time * (row.on == "host"),
+    "cpu_time_total": lambda row: -row.total * (row.on == "host"),
+    "cpu_time": lambda row: -row.mean * (row.on == "host"),
+    "key": lambda row: row.name,
+}
 
 
 class ProfilerResult:
-    """A trace, and the views of it that people ask for first. It does not change."""
+    """A trace, its table and its report. It does not change."""
 
     __slots__ = ("trace",)
 
@@ -24,13 +40,25 @@ class ProfilerResult:
 
     def table(
         self, sort_by: str = "self_time", row_limit: int | None = 30, *, group_by_input_shape: bool = False
-    ) -> ResultTable:
-        """One row for each name: ``print(result.table(sort_by="total_time"))``."""
-        return ResultTable(self.trace, sort_by=sort_by, row_limit=row_limit, by_shape=group_by_input_shape)
+    ) -> OperatorTable:
+        """One row for each name: ``print(result.table(sort_by="total_time"))``; -1 or None: all rows.
 
-    def rows(self, *, group_by_input_shape: bool = False) -> list[Row]:
-        """The table's rows as objects, in no order."""
-        return rows(self.trace, by_shape=group_by_input_shape)
+        `sort_by` is self_time, total_time, mean_time, count, flops or name, or torch's self_cpu_time_total,
+        cpu_time_total, cpu_time or key. Other names of torch are refused: the table has no column for them.
+        """
+        from eventide.report import OperatorTable
+
+        if sort_by not in SORTS:
+            raise UsageValueError(f"a table cannot be sorted by {sort_by!r}; use one of {', '.join(SORTS)}")
+        rows = sorted(self.rows(group_by_input_shape=group_by_input_shape), key=SORTS[sort_by])
+        shown = len(rows) if row_limit is None or row_limit < 0 else row_limit
+        return OperatorTable(tuple(rows[:shown]), tuple(rows[shown:]))
+
+    def rows(self, *, group_by_input_shape: bool = False) -> tuple[OperatorRow, ...]:
+        """The rows of ``eventide.analysis.operators``: largest self time first."""
+        from eventide.analysis import operators
+
+        return operators(self.trace, by_shape=group_by_input_shape).rows
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trace in the format of the suffix: .pftrace, .json, .json.gz or .parquet. As often as you like."""
@@ -40,12 +68,11 @@ class ProfilerResult:
         """Torch's name for saving as .json or .json.gz."""
         return self.save(path)
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The account and the table as text; written to `path` as well if given."""
-        text = "\n".join([*self._account(), "", str(self.table()), ""])
-        if path is not None:
-            Path(path).write_text(text, "utf-8", errors="backslashreplace")
-        return text
+    def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "profile") -> str:
+        """The text of ``eventide report``; with a path it writes that text (.txt) or the results (.json) as well."""
+        from eventide.report import report
+
+        return report(self.trace, path, title=title)
 
     def grouped(self, *, by_shape: bool = False) -> Grouped:
         """For ``prof.key_averages(...).table(...)``, as in torch."""
@@ -53,26 +80,17 @@ class ProfilerResult:
 
     @property
     def profiler(self) -> dict[str, Any]:
-        """What the profiler says about itself: window, options, steps, drops by reason, clocks, FLOPs."""
+        """What the profiler records about itself: window, options, steps, drops by reason, clocks, FLOPs."""
         about: dict[str, Any] = self.trace.metadata.get("profiler", {})
         return about
 
-    def _account(self) -> list[str]:
-        about = self.profiler
-        begin, end = about.get("window", (0, 0))
-        lines = [f"Eventide profile: {human_time(end - begin)}, {self.trace!r}"]
-        dropped = ", ".join(f"{count} {reason}" for reason, count in about.get("dropped", {}).items() if count)
-        lines.append(f"dropped: {dropped or 'nothing'}")
-        lines += [f"note: {text}" for text in self.trace.metadata.get("warnings", [])]
-        if "flops" in about:
-            lines.append(f"FLOPs: {about['flops']['forward']:,} forward, {about['flops']['backward']:,} backward")
-        return lines
-
     def __repr__(self) -> str:
-        return f"<ProfilerResult: {self.trace!r}>"
+        counts = self.profiler.get("dropped", {})
+        dropped = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
+        return f"<ProfilerResult: {self.trace!r}, dropped: {dropped or 'nothing'}>"
 
 
-def nothing(about: dict[str, Any], why: str) -> ProfilerResult:
+def empty_result(about: dict[str, Any], why: str) -> ProfilerResult:
     """The result of a profile that recorded nothing."""
     from eventide.trace import Trace
 
@@ -88,9 +106,9 @@ class Grouped:
         self._result = result
         self._by_shape = by_shape
 
-    def table(self, sort_by: str = "self_time", row_limit: int | None = 100) -> ResultTable:
+    def table(self, sort_by: str = "self_time", row_limit: int | None = 100) -> OperatorTable:
         """The table of the result."""
         return self._result.table(sort_by, row_limit, group_by_input_shape=self._by_shape)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[OperatorRow]:
         return iter(self._result.rows(group_by_input_shape=self._by_shape))

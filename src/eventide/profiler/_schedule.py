@@ -50,7 +50,7 @@ def always(step: int) -> ProfilerAction:  # noqa: ARG001  (the signature of a sc
 
 
 def ask(given: Callable[[int], object], step: int) -> ProfilerAction:
-    """What a schedule says, ours or torch's."""
+    """The action of a schedule, ours or torch's."""
     action = given(step)
     if isinstance(action, ProfilerAction):
         return action

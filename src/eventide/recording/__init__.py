@@ -4,8 +4,9 @@ _span          span, instant, counter
 _recorder      Recorder, record_span, note, recover_trace, before_stop
 
 Other packages add to a running recording with functions of ``eventide._native`` (in C++: those of
-``native/core/recorder/things.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns, `args` is a
-JSON object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table `tracks`:
+``native/core/recorder/payload_records.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns,
+`args` is a JSON object as text, `track` is None for the calling thread's own, a name, or JSON with columns of the table
+`tracks`:
 
     record_span(track, name, category, start_ns, end_ns, args=None, stack=0, submit_ns=0, cpu_ns=0, work=0, ...)
     record_instant(track, name, category=None, args=None, stack=0, time_ns=0)
@@ -14,8 +15,9 @@ JSON object as text, `track` is None for the calling thread's own, a name, or JS
     eventide.recording.note({"clocks": ...})      kept in the trace's metadata
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from eventide._util.lazy import lazy_names
 from eventide.recording._span import annotate_spans, counter, instant, span
 
 if TYPE_CHECKING:
@@ -42,14 +44,4 @@ _ON_USE = {
     "recover_trace": "_recorder",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _ON_USE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
-    if name == "Recorder":
-        found.__module__ = "eventide"
-    globals()[name] = found
-    return found
+__getattr__ = lazy_names(__name__, _ON_USE, "eventide", "Recorder")

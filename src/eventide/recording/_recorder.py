@@ -1,22 +1,23 @@
-"""Recorder: records what happens in this process into a .eventide file, and gives the Trace at the end."""
+"""Recorder: records this process into a .eventide file; its result is a Trace."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from eventide import _native
 from eventide._util import process
 from eventide._util.subscription import Subscription
-from eventide.errors import UsageError, UsageTypeError, UsageValueError
+from eventide.errors import TraceFileError, UsageError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
     from eventide.trace import Trace
@@ -96,7 +97,8 @@ class Recorder:
             raise UsageError(f"this recorder is recording to {self._path}; stop it first")
         path = self._given or _temporary()
         if self._given is not None and not self._given.parent.is_dir():
-            raise UsageValueError(f"cannot record to {str(path)!r}: there is no directory {str(path.parent)!r}")
+            message = f"cannot record to {str(path)!r}: there is no directory {str(path.parent)!r}; make it first"
+            raise TraceFileError(message, errno.ENOENT, str(path))
         self._trace = None
         self._began = _native.now_ns()
         outer = _native.recorder_path()
@@ -104,7 +106,8 @@ class Recorder:
         if outer and (self._options["dump_signal"] or self._options["hang_ns"]):
             raise UsageError(f"dump_on and hang_seconds belong to the recording that runs already, to {outer}")
         if self._outer is None:
-            _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
+            with _file_errors("record to", path):
+                _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
             process.at_exit(self.close)
         self._path, self._pid = path, os.getpid()
         return self
@@ -135,7 +138,8 @@ class Recorder:
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}
             _native.recorder_flush()  # also samples the clock: later timestamps would be estimated
-            _native.copy_trace(str(self._outer), str(path), json.dumps(window))
+            with _file_errors("record to", path):
+                _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
             process.cancel_at_exit(self.close)
             _native.recorder_stop()
@@ -148,7 +152,8 @@ class Recorder:
         target = Path(path).absolute()
         note = {"window": [self._began, _native.now_ns()]} if self._outer is not None else {}
         _native.recorder_flush()  # as above
-        _native.copy_trace(str(self._outer or self._path), str(target), json.dumps(note))
+        with _file_errors("dump to", target):
+            _native.copy_trace(str(self._outer or self._path), str(target), json.dumps(note))
         return target
 
     def close(self) -> None:
@@ -203,8 +208,25 @@ def note(values: Mapping[str, Any]) -> None:
 
 
 def recover_trace(path: str | os.PathLike[str]) -> None:
-    """Close the file of a process that was killed: the content of its buffer is moved into it."""
-    _native.recover_trace(os.fspath(path))
+    """Close the file of a process that was killed: the content of its buffer is moved into it.
+
+    ``open_trace`` reads the buffer as well, and leaves both files as they are.
+    """
+    with _file_errors("recover", Path(path)):
+        _native.recover_trace(os.fspath(path))
+
+
+@contextmanager
+def _file_errors(action: str, path: Path) -> Iterator[None]:
+    """OSError of the core becomes TraceFileError."""
+    try:
+        yield
+    except TraceFileError:
+        raise
+    except OSError as error:
+        remedy = "give the .eventide file of a killed process" if action == "recover" else "name another file"
+        message = f"cannot {action} {str(path)!r}: {error.strerror}; {remedy}"
+        raise TraceFileError(message, error.errno or errno.EIO, str(path)) from error
 
 
 def _signal(number: object) -> int:

@@ -1,15 +1,18 @@
 """Results in, text out.
 
-gather, Report              every answer about a trace                     _gather
-render_report               one screen: findings, tables, what to do next  _text, _findings
-render_summary and others   one answer alone                               _answers, _comparison, _tables, _table
-run_summary, show_run       the end of `eventide run`                      _run
-plain                       any result as what JSON can hold               _plain
-                            numbers and names as people read them          format
+report                      the text of `eventide report`, or a .txt or .json file   _report
+gather, Report              every result of a trace                                 _gather
+findings, unknowns          sentences about a report: what was found, what is unknown _findings
+render_report               one screen: findings, tables, what to do next           _report
+render_summary and others   one result alone                                        _answers, _tables
+page                        the report as one HTML file                             page/
+plain                       any result as JSON values                               _report
+run_summary, show_run       the end of `eventide run`                               _run
 """
 
 from eventide.report._answers import (
     render_breakdown,
+    render_comparison,
     render_compile,
     render_idle,
     render_lint,
@@ -18,20 +21,31 @@ from eventide.report._answers import (
     render_summary,
     render_syncs,
 )
-from eventide.report._comparison import render_comparison
 from eventide.report._findings import Finding, findings, unknowns
 from eventide.report._gather import QUESTIONS, Report, gather
-from eventide.report._plain import plain
+from eventide.report._report import (
+    check_suffix,
+    describe_trace,
+    plain,
+    render_report,
+    report,
+    report_json,
+    write_report,
+    write_whole,
+)
 from eventide.report._run import RunSummary, run_summary, show_run
-from eventide.report._table import Fitted, fit
-from eventide.report._text import render_report
+from eventide.report._tables import Fitted, OperatorTable, as_text, fit
 
 __all__ = [
     "QUESTIONS",
     "Finding",
     "Fitted",
+    "OperatorTable",
     "Report",
     "RunSummary",
+    "as_text",
+    "check_suffix",
+    "describe_trace",
     "findings",
     "fit",
     "gather",
@@ -46,7 +60,11 @@ __all__ = [
     "render_report",
     "render_summary",
     "render_syncs",
+    "report",
+    "report_json",
     "run_summary",
     "show_run",
     "unknowns",
+    "write_report",
+    "write_whole",
 ]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eventide.analysis import CAUSES, Breakdown, Compile, CriticalPath, Idle, Lint, Memory, Summary, Syncs
-from eventide.report import format as f
-from eventide.report._table import table
-from eventide.report._tables import breakdown_table, host_table, name_table, path_table
+from eventide._util import format as f
+from eventide.analysis import (
+    CAUSES,
+    Breakdown,
+    Comparison,
+    Compile,
+    CriticalPath,
+    Delta,
+    Idle,
+    Lint,
+    Memory,
+    Summary,
+    Syncs,
+)
+from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table, table
 
 NO_DEVICE = "The trace has no device work, so nothing is known about a device being busy or idle."
 
@@ -82,6 +95,14 @@ def render_idle(result: Idle, most: int = 15) -> RenderableType:
     return Group(*parts)
 
 
+def skew_sentence(result: Syncs) -> str:
+    """How far the times of host and device are apart."""
+    return (
+        f"Work that a call waited for ends up to {f.time(result.skew)} after the call (clock skew, or the driver's "
+        "buffers)."
+    )
+
+
 def render_syncs(result: Syncs, most: int = 15) -> RenderableType:
     if not result.count:
         return Text("The trace holds no call that blocked the host until a device was done.")
@@ -101,7 +122,10 @@ def render_syncs(result: Syncs, most: int = 15) -> RenderableType:
         ]
         for sync in longest
     ]
-    head = Text(f"The host blocked {f.count(result.count, 'time')} for {f.time(result.total)}.")
+    said = f"The host blocked {f.count(result.count, 'time')} for {f.time(result.total)}."
+    if result.skew:
+        said += f" {skew_sentence(result)}"
+    head = Text(said)
     parts: list[RenderableType] = [head, Text("")]
     parts += [table("Synchronization", ("inside", "count", "total", "longest"), rows, 2), Text("")]
     return Group(*parts, table("Longest", ("waited for", "on", "at", "blocked", "for it"), cells, 3))
@@ -185,3 +209,53 @@ def render_lint(result: Lint) -> RenderableType:
     clean = [rule for rule in result.rules if rule not in {finding.rule for finding in result.findings}]
     parts.append(Text(f"Nothing found: {', '.join(clean)}." if clean else "Every rule found something."))
     return Group(*parts)
+
+
+def render_comparison(result: Comparison, most: int = 10) -> RenderableType:
+    head = f"{f.time(result.wall_a)} became {f.time(result.wall_b)}: {_signed(result.difference)}"
+    if result.wall_a:
+        head += f" ({result.difference / result.wall_a:+.1%})"
+    parts: list[RenderableType] = [Text(f"Not alike: {warning}", style="yellow") for warning in result.warnings]
+    parts += [Text(head), Text("")]
+    device = result.device_b or result.device_a
+    where = f" of {device}" if device else ""
+    parts.append(_deltas(f"The difference, by time{where}", result.parts, len(result.parts), counts=False))
+    for title, rows in (("Device work", result.device), ("Host code, self time", result.host)):
+        if rows:
+            parts += [Text(""), _deltas(title, rows, most, counts=True)]
+    if result.steps:
+        cells = [
+            [
+                pair.b.name if pair.b else pair.a.name if pair.a else "",
+                f.time(pair.a.duration) if pair.a else "-",
+                f.time(pair.b.duration) if pair.b else "-",
+                _signed(pair.b.duration - pair.a.duration) if pair.a and pair.b else "-",
+            ]
+            for pair in result.steps[:most]
+        ]
+        parts += [Text(""), table("Step", ("before", "after", "difference"), cells)]
+    return Group(*parts)
+
+
+def _deltas(title: str, deltas: Sequence[Delta], most: int, *, counts: bool) -> Fitted:
+    rows = []
+    for each in deltas[:most]:
+        count = [f"{each.count_a:,}", f"{each.count_b:,}"] if counts else []
+        rows.append(
+            [f.name(each.name, 60), each.category, *count, f.time(each.a), f.time(each.b), _signed(each.difference)]
+        )
+    if rest := deltas[most:]:
+        blank = ["", ""] if counts else []
+        times = (sum(each.a for each in rest), sum(each.b for each in rest))
+        rows.append(
+            [f"{len(rest):,} more", "", *blank, f.time(times[0]), f.time(times[1]), _signed(times[1] - times[0])]
+        )
+    total = (sum(each.a for each in deltas), sum(each.b for each in deltas))
+    blank = ["", ""] if counts else []
+    rows.append(["all", "", *blank, f.time(total[0]), f.time(total[1]), _signed(total[1] - total[0])])
+    heads = ("count", "count") if counts else ()
+    return table(title, ("kind", *heads, "before", "after", "difference"), rows, 2)
+
+
+def _signed(nanoseconds: int) -> str:
+    return f"{'+' if nanoseconds > 0 else ''}{f.time(nanoseconds)}"

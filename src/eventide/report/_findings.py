@@ -1,11 +1,13 @@
-"""What a report says first: sentences with a number and a place, each worth more than the next; and what to do."""
+"""What a report starts with: sentences with a number and a place, each worth more than the next; and what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from eventide._util import format as f
 from eventide.analysis import Lane
-from eventide.report import format as f
 from eventide.report._gather import Report
 
 _BECAUSE = {
@@ -30,7 +32,7 @@ _TODO: dict[str, str | None] = {
     "stream wait": "Start what is waited for earlier, or give it more of the device; see `eventide trace idle`.",
     "queued": None,
     "queue empty": "Nothing ran at the end: end the recording with the last step.",
-    "unknown": None,  # said where the report lists what is not known
+    "unknown": None,  # listed under "Not known"
 }
 
 
@@ -41,11 +43,43 @@ class Finding:
     text: str
     share: float
     todo: str | None = None
+    place: tuple[int, int] | None = None  # the time that shows it, on the clock of the trace
+
+
+def cut_short(metadata: Mapping[str, Any]) -> str | None:
+    """Why the file is not whole, if it was cut."""
+    account = metadata.get("account") or {}
+    lost = account.get("lost_bytes") or 0
+    if lost:
+        return f"{lost:,} bytes at its end could not be read"
+    return "it has no closing brackets" if account.get("end") == "open" and _is_kineto(metadata) else None
+
+
+def _is_kineto(metadata: Mapping[str, Any]) -> bool:
+    return metadata.get("source") == "kineto"
+
+
+def _cut(report: Report) -> list[Finding]:
+    """Before all others: what follows is about a part of the program."""
+    why = cut_short(report.metadata)
+    if why is None:
+        return []
+    text = f"The file was cut: {why}. Times, counts and idle shares below are those of the part that is left"
+    if _is_kineto(report.metadata):
+        text += "; device work comes last in a file of torch.profiler, so most of it may be missing"
+    return [Finding(text + ".", 9.0, "Record again, or copy the whole file.")]
 
 
 def findings(report: Report) -> tuple[Finding, ...]:
-    """The findings, most time first; idle devices before all."""
-    found = [*_idle(report), *_communication(report), *_copies(report), *_syncs(report), *_compiles(report)]
+    """The findings, most time first; idle devices before all but a file that was cut."""
+    found = [
+        *_cut(report),
+        *_idle(report),
+        *_communication(report),
+        *_copies(report),
+        *_syncs(report),
+        *_compiles(report),
+    ]
     found += [*_steps(report), *_off_cpu(report), *_path(report)]
     if not report.breakdown.devices:
         found.insert(0, _no_device(report))
@@ -79,11 +113,17 @@ def _idle(report: Report) -> list[Finding]:
         text += f"; {f.percent(time, lane.idle)} of that {_BECAUSE[cause]}"
         text += _where(report, lane, cause) + "."
         share = lane.idle / lane.wall
-        found.append(Finding(text, share + (1 if share > 0.1 else 0), _TODO[cause]))
+        place = _worst_gap(report, lane, cause)
+        found.append(Finding(text, share + (1 if share > 0.1 else 0), _TODO[cause], place))
     if len(lanes) > 3:
         text = f"{len(lanes) - 3} more devices, idle {f.percent(lanes[-1].idle, lanes[-1].wall)} to "
         found.append(Finding(text + f"{f.percent(lanes[3].idle, lanes[3].wall)} of the time.", 1.0))
     return found
+
+
+def _worst_gap(report: Report, lane: Lane, cause: str) -> tuple[int, int] | None:
+    gaps = [gap for gap in report.idle.worst(200, cause) if gap.device == lane.device]
+    return (gaps[0].start, gaps[0].start + gaps[0].duration) if gaps else None
 
 
 def _where(report: Report, lane: Lane, cause: str) -> str:
@@ -151,7 +191,9 @@ def _syncs(report: Report) -> list[Finding]:
         text += f"in {where}."
     else:
         text += f"most in {where}: {f.count(first.count, 'call')}, {f.time(first.total)}."
-    return [Finding(text, syncs.total / syncs.wall * 0.5, "See which with `eventide trace syncs`.")]
+    longest = max(syncs.each, key=lambda sync: sync.duration)
+    place = (longest.start, longest.start + longest.duration)
+    return [Finding(text, syncs.total / syncs.wall * 0.5, "See which with `eventide trace syncs`.", place)]
 
 
 def _compiles(report: Report) -> list[Finding]:
@@ -178,7 +220,7 @@ def _steps(report: Report) -> list[Finding]:
     extra = slowest.duration - median
     text = f"{slowest.name} took {f.time(slowest.duration)}, the median of {len(lengths)} steps is {f.time(median)}."
     todo = f"See what was different: `eventide trace critical-path TRACE --step {slowest.name.rpartition('#')[2]}`."
-    return [Finding(text, extra / max(report.summary.wall, 1), todo)]
+    return [Finding(text, extra / max(report.summary.wall, 1), todo, (slowest.start, slowest.end))]
 
 
 def _off_cpu(report: Report) -> list[Finding]:
@@ -196,34 +238,41 @@ def _off_cpu(report: Report) -> list[Finding]:
     ]
 
 
+_PATH_TODO = {
+    "unrecorded host": "Record what the host did: et.span or torch.profiler.record_function around it, or "
+    "with_stack=True.",
+}
+
+
 def _path(report: Report) -> list[Finding]:
     path = report.path
     if not path.wall or not report.breakdown.devices:
         return []
     kind, time = next(iter(path.kinds.items()))
     shares = ", ".join(f"{f.percent(part, path.wall)} {word}" for word, part in list(path.kinds.items())[:3])
-    whose = "host" if "host" in kind else "device" if kind in {"compute", "communication", "copy"} else None
-    dominant = time * 10 >= path.wall * 6 and whose is not None
+    whose = _bottleneck(report, kind, time)
     text = (
-        f"The {whose} is the bottleneck: the critical path is {shares}"
-        if dominant
-        else f"The critical path is {shares}"
+        f"The {whose} is the bottleneck: the critical path is {shares}" if whose else f"The critical path is {shares}"
     )
     row = next((row for row in path.rows if row.kind == kind and row.name), None)
     if row is not None:
         text += f"; most in {f.name(row.name, 45)} ({f.percent(row.time, path.wall)})"
-    todo = None
-    if path.next:
-        following = path.next[0]
-        todo = (
-            (
-                f"What shortens the path helps for {f.time(following.slack)}; then {f.name(following.name, 40)} on "
-                f"{following.where} is on it too."
-            )
-            if following.slack
-            else None
-        )
-    return [Finding(text + ".", 0.3 * time / path.wall, todo)]
+    return [Finding(text + ".", 0.3 * time / path.wall, _PATH_TODO.get(kind))]
+
+
+def _bottleneck(report: Report, kind: str, time: int) -> str | None:
+    """Who is responsible for most of the path. Nothing is claimed about time of which nothing is recorded.
+
+    A host that launches in time is not the bottleneck, nor is one that waits: the device is then busy, or the gaps lie
+    in blocking calls.
+    """
+    if time * 10 < report.path.wall * 6:
+        return None
+    if kind in {"compute", "communication", "copy"}:
+        return "device"
+    lane = min(report.idle.lanes, key=lambda lane: lane.idle)
+    waits = lane.busy * 10 > lane.wall * 8 or lane.blocked * 2 > lane.idle
+    return "host" if kind == "host" and not waits else None
 
 
 def unknowns(report: Report) -> list[str]:
@@ -239,6 +288,8 @@ def unknowns(report: Report) -> list[str]:
             else "no launch is tied to the device's work; record CPU activities together with the device's"
         )
         found.append(f"The cause of {f.time(unknown)} of idle time: {why}.")
+    if report.syncs.skew:
+        found.append(f"The order of host and device within {f.time(report.syncs.skew)}: the estimated clock skew.")
     if report.summary.unfinished:
         found.append(f"{f.count(report.summary.unfinished, 'span')} had not ended when the recording did.")
     account = report.metadata.get("account") or {}
@@ -247,7 +298,10 @@ def unknowns(report: Report) -> list[str]:
         dropped = sum(value for value in dropped.values() if isinstance(value, int))
     if dropped:
         found.append(
-            f"The recording is not whole: {dropped:,} {'bytes' if account.get('lost_bytes') else 'things'} lost."
+            f"The recording is not complete: {dropped:,} {'bytes' if account.get('lost_bytes') else 'records'} lost."
         )
+    by_profiler = (report.metadata.get("profiler") or {}).get("dropped") or {}
+    if reasons := [f"{count:,} {reason}" for reason, count in by_profiler.items() if count]:
+        found.append(f"Events of backends that the profile dropped: {', '.join(reasons)}.")
     found += [str(warning) for warning in report.metadata.get("warnings") or []]
     return found

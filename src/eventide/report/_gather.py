@@ -1,4 +1,4 @@
-"""Everything that a report says, as one frozen result."""
+"""Everything in a report, as one frozen result."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ class Report:
     memory: Memory
     compiles: Compile
     launches_known: bool
-    runtime_recorded: bool
 
 
 def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: None) -> Report:
-    """Ask every question; `step` hears which one comes next."""
+    """Compute every result; calls step(name) before each."""
     view = View(trace)
     answers: dict[str, Any] = {}
     asks: tuple[Callable[[View], Any], ...] = (breakdown, idle, summary, syncs, critical_path, memory, compiles)
@@ -70,5 +69,4 @@ def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: Non
         answers["memory"],
         answers["compiles"],
         len(view.edges("launch")) > 0,
-        bool(view.in_categories("runtime").any()),
     )

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
+from eventide._util import format as fmt
 from eventide.analysis import Compile, Memory, Samples, Summary, View, compiles, memory, samples, summary
-from eventide.report import format as fmt
-from eventide.report._table import Fitted
+from eventide.report._tables import Fitted
 from eventide.trace import Trace
 
 _SPANS, _FUNCTIONS, _STREAMS = 8, 6, 6  # rows of each table
@@ -27,7 +27,7 @@ class RunSummary:
     compiles: Compile
     memory: Memory
     account: Mapping[str, Any]
-    torch: Mapping[str, Any]  # what its profiler told; empty: nothing
+    torch: Mapping[str, Any]  # account of its profiler; may be empty
     warnings: tuple[str, ...]
 
 
@@ -105,13 +105,13 @@ def _lines(run: RunSummary) -> list[str]:
     return lines
 
 
-def _torch(told: Mapping[str, Any]) -> str:
-    parts = [f"torch's operators: {told['operators']:,}"]
-    if told["on_devices"]:
-        parts.append(f"{told['on_devices']:,} things on devices")
-    if told["imported"]:
-        parts.append(f"{fmt.count(told['imported'], 'profile')} of the program's own among them")
-    harvest = f"; {fmt.time(told['harvest_ns'])} to harvest what its profiler held" if told["harvest_ns"] else ""
+def _torch(account: Mapping[str, Any]) -> str:
+    parts = [f"torch's operators: {account['operators']:,}"]
+    if account["on_devices"]:
+        parts.append(f"{account['on_devices']:,} device activities")
+    if account["imported"]:
+        parts.append(f"{fmt.count(account['imported'], 'profile')} of the program's own among them")
+    harvest = f"; {fmt.time(account['harvest_ns'])} to read the buffer of its profiler" if account["harvest_ns"] else ""
     return f"{', '.join(parts)}{harvest}"
 
 
@@ -120,7 +120,7 @@ def _account(account: Mapping[str, Any]) -> list[str]:
     overhead = account.get("overhead", {})
     spent = [f"{fmt.time(overhead[key])} {where}" for key, where in _COSTS.items() if key in overhead]
     cost = f"; recording cost about {' and '.join(spent)}" if spent else ""
-    return [f"recorded {recorded:,} things, dropped {dropped:,}, truncated {truncated:,}{cost}"]
+    return [f"recorded {recorded:,} records, dropped {dropped:,}, truncated {truncated:,}{cost}"]
 
 
 def _total(counts: Any) -> int:

@@ -3,10 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
 
-from eventide.analysis import Breakdown, CriticalPath, DeviceBreakdown, NameRow, Part, Summary
-from eventide.report import format as f
-from eventide.report._table import Fitted, table
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from eventide._util import format as f
+from eventide.analysis import Breakdown, CriticalPath, DeviceBreakdown, NameRow, OperatorRow, Part, Summary
+
+_WIDTH = 100  # columns of text that is not printed to a terminal
+_GAP = 2  # between columns
+_LEAST = 12  # columns of a terminal that a text keeps
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Drawn when the width is known; the first `texts` columns hold text, the others numbers."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    texts: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+        for index, (head, width) in enumerate(zip(self.heads, self.widths(options.max_width), strict=True)):
+            style = "bold not dim" if index == 0 else ""
+            side = "left" if index < self.texts else "right"
+            drawn.add_column(Text(head, style=style), justify=side, no_wrap=True, overflow="ellipsis", width=width)  # type: ignore[arg-type]
+        for row in self.rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        yield drawn
+
+    def widths(self, room: int) -> list[int]:
+        """What each column needs; too much is taken from the texts, from the widest first."""
+        needed = [
+            max([len(head), *(len(row[index]) for row in self.rows if index < len(row))])
+            for index, head in enumerate(self.heads)
+        ]
+        return fit(needed, range(self.texts), room - _GAP * (len(needed) - 1))
+
+
+def fit(needed: Sequence[int], texts: Sequence[int], room: int) -> list[int]:
+    """These widths, with what is too much taken from the texts, from the widest first; they may not fit even so."""
+    widths, over = list(needed), sum(needed) - room
+    while over > 0 and texts:
+        widest = max(texts, key=lambda index: widths[index])
+        if widths[widest] <= _LEAST:
+            break
+        others = [widths[index] for index in texts if index != widest]
+        step = min(over, max(widths[widest] - max([_LEAST, *others]), 1))
+        widths[widest] -= step
+        over -= step
+    return widths
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> Fitted:
+    """The first `texts` columns, the title's among them, hold text, the others numbers."""
+    return Fitted((title, *columns), rows, texts)
+
 
 _PARTS = ("wall", "compute", "comm", "copy", "overlap", "idle")
 
@@ -81,6 +137,48 @@ def host_table(result: Summary, most: int) -> Fitted:
         time = sum(row.self_time for row in rest)
         rows.append([_more(rest), "", f.time(time), "", f"{sum(row.count for row in rest):,}"])
     return table("Host code", ("kind", "self", "total", "count", "min", "median", "max"), rows, 2)
+
+
+@dataclass(frozen=True)
+class OperatorTable:
+    """Spans by name, with FLOPs and input shapes where there are any; ``print(table)`` shows it."""
+
+    rows: tuple[OperatorRow, ...]
+    left_out: tuple[OperatorRow, ...] = ()
+
+    def __rich__(self) -> Fitted:
+        whole = sum(row.self_time for row in (*self.rows, *self.left_out))
+        flops, shapes = any(row.flops for row in self.rows), any(row.shapes for row in self.rows)
+        cells = [
+            [
+                f.name(row.name, 70),
+                row.category,
+                *([f.name(row.shapes or "", 40)] if shapes else []),
+                f.time(row.self_time),
+                f.percent(row.self_time, whole),
+                f.time(row.total),
+                f.time(row.mean),
+                f"{row.count:,}",
+                *([f.quantity(row.flops)] if flops else []),
+            ]
+            for row in self.rows
+        ]
+        if rest := self.left_out:
+            time = sum(row.self_time for row in rest)
+            blank = [""] * (2 if shapes else 1)
+            cells.append([_more(rest), *blank, f.time(time), f.percent(time, whole)])
+        heads = ["kind", *(["input shapes"] if shapes else []), "self", "share", "total", "mean", "count"]
+        return table("Name", [*heads, *(["flops"] if flops else [])], cells, 3 if shapes else 2)
+
+    def __str__(self) -> str:
+        return as_text(self).rstrip("\n")
+
+
+def as_text(drawn: RenderableType) -> str:
+    """What a file of it contains: 100 columns, no colours, no spaces at the ends of lines."""
+    text = StringIO()
+    Console(file=text, width=_WIDTH, color_system=None, highlight=False, emoji=False).print(drawn)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def path_table(path: CriticalPath, most: int) -> Fitted:

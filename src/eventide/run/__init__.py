@@ -1,22 +1,26 @@
 """`eventide run` and `eventide check`: a program in an interpreter of its own, recorded or checked from its first line.
 
-_launch      starts the program, waits for it, forwards signals      in the process of the command
-_site        the sitecustomize that is loaded before the program     in the program's process
-_autostart   the recording that it starts there                      in the program's process
+_launch      starts the program, forwards signals, waits             in the process of the command
+_settings    what to record, as it is passed to the program          in both
+_bootstrap   the sitecustomize that runs before the program          in the program's process
+_child       the recording                                           in the program's process
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eventide.run._launch import Ended, Settings, die_like, launch, watched_environment
+    from eventide.run._launch import Ended, end_like, launch
+    from eventide.run._settings import Settings
 
-__all__ = ["Ended", "Settings", "die_like", "launch", "watched_environment"]
+__all__ = ["Ended", "Settings", "end_like", "launch"]
+
+_ON_USE = {"Ended": "_launch", "Settings": "_settings", "end_like": "_launch", "launch": "_launch"}
 
 
 def __getattr__(name: str) -> Any:
-    """Imported on first use: the program's process has no use for the launcher."""
-    if name not in __all__:
+    """Imported on first use: the program's process does not need the launcher."""
+    if name not in _ON_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from eventide.run import _launch
+    from importlib import import_module
 
-    return getattr(_launch, name)
+    return getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)

@@ -19,7 +19,7 @@ from eventide.runtime._current import current_stream, default_stream, set_stream
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
 from eventide.runtime._pool import EventPool, PoolStats
-from eventide.runtime._stream import Stream
+from eventide.runtime._stream import Stream, wrap_submitted
 from eventide.runtime._work import Work, work
 from eventide.runtime.access import host_access
 
@@ -43,6 +43,7 @@ __all__ = [
     "set_stream",
     "synchronize",
     "work",
+    "wrap_submitted",
 ]
 
 if TYPE_CHECKING:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
 
 from eventide import _native
+from eventide._util import process
+from eventide._util.subscription import Subscription
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
 
@@ -154,3 +157,47 @@ def _backend_of(kind: str) -> DeviceBackend | None:
     from eventide.backends.registry import BACKENDS
 
     return BACKENDS.get(kind)
+
+
+class _Wrappers:
+    """The functions of wrap_submitted()."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # guards the others
+        self.functions: tuple[Callable[[Any], Any], ...] = ()
+        self.native_submit: Any = None  # the method that is replaced while there are functions
+
+    def after_fork(self) -> None:
+        self.lock = threading.Lock()  # its owner may be a thread of the parent
+
+
+_wrappers = _Wrappers()
+process.after_fork(_wrappers.after_fork)
+
+
+def wrap_submitted(wrap: Callable[[Any], Any]) -> Subscription:
+    """Submit wrap(fn) in place of each fn, until the result is closed: for tools that observe work.
+
+    Without a registration, ``Stream.submit`` is the native method, at no cost.
+    """
+
+    def close() -> None:
+        _set_wrappers(remove=wrap)
+
+    _set_wrappers(add=wrap)
+    return Subscription("submitted work", close)
+
+
+def _set_wrappers(*, add: Callable[[Any], Any] | None = None, remove: Callable[[Any], Any] | None = None) -> None:
+    with _wrappers.lock:
+        kept = tuple(one for one in _wrappers.functions if one is not remove)
+        _wrappers.functions = kept if add is None else (*kept, add)
+        if _wrappers.native_submit is None:
+            _wrappers.native_submit = Stream.submit
+        Stream.submit = _submit_wrapped if _wrappers.functions else _wrappers.native_submit  # type: ignore[method-assign]
+
+
+def _submit_wrapped(self: Stream, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    for wrap in _wrappers.functions:
+        fn = wrap(fn)
+    return _wrappers.native_submit(self, fn, *args, **kwargs)

@@ -1,12 +1,12 @@
-"""Is this stream program right? Vector clocks over streams and host threads, byte ranges, lifetimes.
+"""Finds races and other errors of stream programs: vector clocks of streams and host threads, byte ranges, lifetimes.
 
-Finding, Access, Fix                      what it says                       _finding
-Findings, Coverage, judge                 all of it, and what it rests on    _findings
+Finding, Access, Fix                      one finding                        _finding
+Findings, Coverage, judge                 a result and its coverage          _findings
 sanitize                                  on a running program               _live, _at_exit
-Suppression                               what not to tell, and why          _suppress
-findings_to_json, findings_to_sarif       for other programs                 _json, _sarif
-lines, plain_text                         for people                         _text, _words
-check_program, check_program_findings     the verdict of a program as data   _check, _program, _queues
+Suppression                               accepted findings                  _suppress
+findings_to_json, findings_to_sarif       for other programs                 output/
+lines, plain_text                         for people                         output/
+check_program, check_program_findings     a program as data                  program/
 check_trace                               on a stored trace                  _offline
 """
 

@@ -1,12 +1,12 @@
 """``EVENTIDE_SANITIZE``: the sanitizer on any program, with a report on stderr when it ends.
 
 1           report; the exit code stays the program's
-predict     and ignore hand-over between host threads
+predict     and ignore the order between host threads
 raise       and raise at the call that shows the first finding
-leaks       and tell what was never given back
+leaks       and report what was never freed
 fail        and end with exit code 1 if there are findings
-Several go together with commas: ``EVENTIDE_SANITIZE=fail,predict``. With ``EVENTIDE_SANITIZE_REPORT=FOLDER`` the report
-is a file there, ``<process>.json``, with nothing suppressed: that is how ``eventide check`` asks.
+Commas combine them: ``EVENTIDE_SANITIZE=fail,predict``. With ``EVENTIDE_SANITIZE_REPORT=FOLDER`` the report is the file
+``<process>.json`` there, with nothing suppressed; ``eventide check`` uses that.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def parse(value: str) -> set[str]:
 
 
 def install(value: str) -> None:
-    """Switch it on for the rest of the process."""
+    """Start it for the rest of the process."""
     words = parse(value)
     folder = os.environ.get("EVENTIDE_SANITIZE_REPORT", "")
-    watched = sanitize(
+    scope = sanitize(
         mode="raise" if "raise" in words else "collect",
         predict="predict" in words,
-        suppress=() if folder else None,  # whoever gathers the reports decides
+        suppress=() if folder else None,  # the reader of the reports applies them
         leaks="leaks" in words,
     )
     pid = os.getpid()
@@ -50,7 +50,7 @@ def install(value: str) -> None:
     def report() -> None:
         if os.getpid() != pid:  # the child of a fork: the parent reports
             return
-        findings = watched.stop()
+        findings = scope.stop()
         if folder:
             text = json.dumps({**findings_to_json(findings), "stream_names": dict(findings.stream_names)})
             Path(folder, f"{pid}.json").write_text(text, "utf-8")
@@ -60,8 +60,8 @@ def install(value: str) -> None:
         if findings and "fail" in words:
             _native.exit_with(1)
 
-    watched.start()
+    scope.start()
     process.at_exit(report)
     from eventide.integrations import install_when_imported
 
-    install_when_imported()  # what programs do with other people's frameworks is checked too
+    install_when_imported()  # work of other frameworks is checked, too

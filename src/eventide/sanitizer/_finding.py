@@ -1,4 +1,4 @@
-"""Finding: something the sanitizer says is wrong or wasteful, with the two places in the code and the smallest fix."""
+"""Finding: something wrong or wasteful, with the two places in the code and the smallest fix."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Access:
     address: int = 0
     nbytes: int = 0
     stack_id: int = 0
-    stack: tuple[Frame, ...] = ()  # innermost first; () where it is not known
+    stack: tuple[Frame, ...] = ()  # innermost first; () if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """The smallest change that makes the finding go away.
+    """The smallest change that removes the finding.
 
     `action`: ``wait`` (record an event after the first access on its stream, unless `recorded`, and wait before the
     second), ``synchronize`` (the same, but the second's host thread blocks), ``hand-over`` (between the two host
@@ -56,7 +56,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, how sure that is, where, how often, and what to do. `first` is None where there is one side."""
+    """What is wrong, how certain that is, where, how often, and the fix. `first` is None if there is one side."""
 
     kind: str
     certain: bool
@@ -72,7 +72,7 @@ class Finding:
 
     @property
     def certainty(self) -> str:
-        """``certain``, or ``possible``: only if the host threads, or bytes that are not exactly known, meet badly."""
+        """``certain``, or ``possible``: it depends on the timing of host threads, or on inexact ranges."""
         return "certain" if self.certain else "possible"
 
     @property
@@ -89,7 +89,7 @@ class Finding:
 
 
 def finding_from_native(raw: dict[str, Any], stacks: dict[int, tuple[Frame, ...]] | None = None) -> Finding:
-    """Of one of ``_native.Sanitizer.findings()``; `stacks` resolves ids of stacks."""
+    """A Finding from one of ``_native.Sanitizer.findings()``; `stacks` has the frames by id."""
 
     def access(side: dict[str, Any] | None) -> Access | None:
         return None if side is None else Access(**side, stack=(stacks or {}).get(side["stack_id"], ()))

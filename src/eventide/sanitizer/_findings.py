@@ -1,4 +1,4 @@
-"""Findings: all that one run, trace or program has shown, with what the verdict rests on."""
+"""Findings: the result of checking one run, trace or program, with its coverage."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from eventide.sanitizer._suppress import Suppression
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the program the sanitizer could see."""
+    """How much of the program could be checked."""
 
     works: int = 0
     known: int = 0  # of them: with known accesses
-    forgotten: int = 0  # freed ranges that were given up because there were too many
+    forgotten: int = 0  # freed ranges that were discarded because there were too many
 
     def __str__(self) -> str:
         if not self.works:
             return "no work was submitted"
         text = f"{self.known:,} of {self.works:,} work {'item' if self.works == 1 else 'items'} had known accesses"
-        return f"{text}; {self.forgotten:,} freed ranges were forgotten" if self.forgotten else text
+        return f"{text}; {self.forgotten:,} freed ranges were discarded" if self.forgotten else text
 
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """A finding that somebody has said not to tell, and why."""
+    """A finding that is not reported, and the suppression with the reason."""
 
     finding: Finding
     suppression: Suppression
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Findings(Sequence[Finding]):
-    """A list of findings. That of ``eventide.sanitize`` is filled when its ``with`` block ends."""
+    """A list of findings, what was suppressed, and the coverage."""
 
     found: tuple[Finding, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
@@ -58,14 +58,14 @@ class Findings(Sequence[Finding]):
 
     @property
     def verdict(self) -> str:
-        """``findings``, ``clean``, or ``not checkable``: nothing was found because nothing could be seen."""
+        """``findings``, ``clean``, or ``not checkable``: no accesses were known, so nothing could be found."""
         if self.found:
             return "findings"
         return "clean" if self.coverage.known else "not checkable"
 
     @property
     def summary(self) -> str:
-        """The verdict and its coverage, in a line."""
+        """The verdict and its coverage in a line."""
         count = len(self.found)
         verdict = f"{count} {'finding' if count == 1 else 'findings'}" if count else self.verdict
         if self.suppressed:
@@ -76,7 +76,7 @@ class Findings(Sequence[Finding]):
         return f"{verdict}: {self.coverage}{why}"
 
     def of(self, *kinds: str) -> tuple[Finding, ...]:
-        """Those of some kinds."""
+        """The findings of some kinds."""
         return tuple(finding for finding in self.found if finding.kind in kinds)
 
     def __str__(self) -> str:
@@ -87,11 +87,6 @@ class Findings(Sequence[Finding]):
     def __repr__(self) -> str:
         return f"<Findings: {self.summary}>"
 
-    def take(self, other: Findings) -> None:
-        """Become the other: for who holds this object already."""
-        for name in ("found", "coverage", "suppressed", "unused_suppressions", "stream_names"):
-            setattr(self, name, getattr(other, name))
-
 
 def judge(
     found: Sequence[Finding],
@@ -99,15 +94,15 @@ def judge(
     rules: Sequence[Suppression] = (),
     stream_names: Mapping[Any, str] | None = None,
 ) -> Findings:
-    """Set aside what is suppressed; the first rule that fits counts as used."""
-    told, suppressed = [], []
+    """Separate what is suppressed; the first rule that matches counts as used."""
+    reported, suppressed = [], []
     used: set[int] = set()
     for finding in found:
         rule = next((i for i, rule in enumerate(rules) if rule.matches(finding)), None)
         if rule is None:
-            told.append(finding)
+            reported.append(finding)
         else:
             used.add(rule)
             suppressed.append(Suppressed(finding, rules[rule]))
     unused = tuple(rule for i, rule in enumerate(rules) if i not in used)
-    return Findings(tuple(told), coverage, tuple(suppressed), unused, dict(stream_names or {}))
+    return Findings(tuple(reported), coverage, tuple(suppressed), unused, dict(stream_names or {}))

@@ -1,4 +1,4 @@
-"""The sanitizer over a stored trace: operations are what the hooks said, so the findings are those of the live run."""
+"""The sanitizer on a stored trace: its operations are the hook records, so the findings are those of the live run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from eventide.sanitizer._suppress import Suppression
 if TYPE_CHECKING:
     from eventide.trace import Trace
 
-_NUMBERS = ("thread", "stream", "event", "version", "work", "handle", "bytes")
+_IDS = ("thread", "stream", "event", "work", "handle", "bytes")
+_UNSIGNED = (1 << 64) - 1  # a damaged file may have negative numbers; they stay distinct
 
 
 def check_trace(
     trace: Trace, *, predict: bool = False, leaks: bool = False, rules: Sequence[Suppression] = ()
 ) -> Findings:
-    """What is wrong with the run that a trace tells of.
+    """The findings in the run that a trace contains.
 
-    A trace without operations (of another tool) is "not checkable", never "clean". Where it does not tell how host
-    threads hand over to each other, what two threads do to each other is possible, not certain.
+    A trace without operations (of another tool) is "not checkable", never "clean". If it does not
+    record how host threads are ordered, a finding between two threads is possible, not certain.
     """
     engine = Sanitizer(predict=predict)
     feed = SanitizerFeed(engine)
@@ -48,18 +49,21 @@ def _rows(trace: Trace) -> Iterator[dict[str, Any]]:
         for n in range(batch.num_rows):
             row = {name: columns[name][n] for name in columns}
             device = row["device"]
-            for name in _NUMBERS:
-                row[name] = row[name] or 0
+            for name in _IDS:
+                row[name] = (row[name] or 0) & _UNSIGNED
+            row["version"] = row["version"] or 0
             row["end"] = bool(row["end"])
             row["name"], row["group"] = row["name"] or "", row["group"] or ""
             row["device"] = -1 if device is None else devices.setdefault(device, len(devices))
-            row["stack"] = 0 if row["stack"] is None else row["stack"] + 1  # 0 is a stack there, and none here
+            row["stack"] = 0 if row["stack"] is None else row["stack"] + 1  # for the engine, 0 is no stack
             if row["accesses"] is not None:
-                row["accesses"] = [
-                    (a["address"], a["bytes"], a["write"], a["run"] or 0, a["stride"] or 0, bool(a["possible"]))
-                    for a in row["accesses"]
-                ]
+                row["accesses"] = [_access(each) for each in row["accesses"] if each is not None]
             yield row
+
+
+def _access(cell: dict[str, Any]) -> tuple[int, int, bool, int, int, bool]:
+    numbers = [cell[name] or 0 for name in ("address", "bytes", "run", "stride")]
+    return numbers[0], numbers[1], bool(cell["write"]), numbers[2], numbers[3], bool(cell["possible"])
 
 
 def _finding(raw: dict[str, Any], trace: Trace, unsure: bool) -> Finding:

@@ -1,4 +1,4 @@
-"""Suppressions: findings that somebody knows about and accepts, each with the reason why.
+"""Suppressions: findings that are known and accepted, each with the reason.
 
 In ``pyproject.toml``, or in a TOML file of its own with ``[[suppress]]`` tables::
 
@@ -10,6 +10,7 @@ In ``pyproject.toml``, or in a TOML file of its own with ``[[suppress]]`` tables
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eventide.errors import UsageTypeError, UsageValueError
+from eventide.errors import TraceFileError, UsageTypeError, UsageValueError
 from eventide.sanitizer._finding import KINDS, Finding
 
 CONDITIONS = ("fingerprint", "kind", "function", "file")
@@ -25,14 +26,14 @@ CONDITIONS = ("fingerprint", "kind", "function", "file")
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Fits a finding if all conditions that are given do; `function` and `file` are globs and look at both sides."""
+    """Matches a finding if all given conditions match; `function` and `file` are globs for either side."""
 
     reason: str
     fingerprint: str = ""
     kind: str = ""
     function: str = ""  # the name of the work, or a function of its stack
-    file: str = ""  # of a frame: the whole path, the path from here, or the name
-    source: str = ""  # where it is written
+    file: str = ""  # of a frame: the whole path, the path relative to the current folder, or the name
+    source: str = ""  # the file or argument that it comes from
 
     def __post_init__(self) -> None:
         here = f" ({self.source})" if self.source else ""
@@ -52,7 +53,7 @@ class Suppression:
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in CONDITIONS if getattr(self, name))
 
     def matches(self, finding: Finding) -> bool:
-        """True if every condition fits."""
+        """True if every condition matches."""
         if self.fingerprint and finding.fingerprint != self.fingerprint:
             return False
         if self.kind and not fnmatch.fnmatchcase(finding.kind, self.kind):
@@ -63,16 +64,20 @@ class Suppression:
             names = {side.name for side in sides} | {frame[2] for frame in frames}
             if not any(fnmatch.fnmatchcase(name, self.function) for name in names if name):
                 return False
-        return not self.file or any(_file_fits(frame[0], self.file) for frame in frames)
+        return not self.file or any(_file_matches(frame[0], self.file) for frame in frames)
 
 
-def _file_fits(path: str, pattern: str) -> bool:
+Suppress = str | Path | Suppression | Mapping[str, str] | Iterable[Suppression | Mapping[str, str]] | None
+"""What the argument `suppress` takes: a TOML file, suppressions, or None for the nearest pyproject.toml."""
+
+
+def _file_matches(path: str, pattern: str) -> bool:
     forms = (path, os.path.relpath(path) if path.startswith(os.sep) else path, Path(path).name)
     return any(fnmatch.fnmatchcase(form, pattern) for form in forms)
 
 
-def load(given: object) -> tuple[Suppression, ...]:
-    """From what people give: None (the nearest pyproject.toml), a path, or Suppressions and dicts."""
+def load(given: Suppress) -> tuple[Suppression, ...]:
+    """The suppressions of an argument: None is the nearest pyproject.toml, a path is a TOML file."""
     if given is None:
         return from_project(Path.cwd())
     if isinstance(given, str | Path):
@@ -85,7 +90,7 @@ def load(given: object) -> tuple[Suppression, ...]:
 
 
 def from_project(start: Path) -> tuple[Suppression, ...]:
-    """Those of the nearest pyproject.toml at or above `start`; none is fine."""
+    """Those of the nearest pyproject.toml at or above `start`; without one, none."""
     for folder in (start, *start.parents):
         path = folder / "pyproject.toml"
         if path.is_file():
@@ -100,7 +105,8 @@ def from_file(path: Path) -> tuple[Suppression, ...]:
     try:
         document: Any = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise UsageValueError(f"suppressions cannot be read from {path}: {error.strerror}") from error
+        message = f"suppressions cannot be read from {path}: {error.strerror}; check the path"
+        raise TraceFileError(message, error.errno or errno.EIO, str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageValueError(f"{path} is not TOML: {error}") from error
     heading = ""

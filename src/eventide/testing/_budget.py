@@ -26,7 +26,7 @@ class Budget(Observer):
         self.peak_bytes = 0
         self._live: dict[int, int] = {}  # bytes by address
         self._spans: list[tuple[int, int]] = []
-        self._lock = threading.Lock()  # hooks come from the streams' threads too
+        self._lock = threading.Lock()  # hooks are also called on the streams' threads
         self._subscription: Subscription | None = None
 
     def __enter__(self) -> Self:

@@ -1,46 +1,40 @@
-"""What was recorded, and the files that hold it.
+"""Traces and their files.
 
 _schema   the columns of a trace         _trace       Trace: the tables
-_open     the reader for a file          _save        the writer for a name
-_check    does a trace hold together     _sql         SQL over the tables
-_window   cuts a piece of time out       _stack_text  a stack as text
-_columns  tables for the native encoders
+_open     chooses the reader of a file   _save        chooses the writer by suffix
+_check    consistency of a trace         _sql         SQL over the tables
+_window   the part within a time range   _stack_text  a stack as text
+_columns  tables for the native encoders _methods     methods that higher packages register
 
 formats/  a reader and a writer for each format: eventide, chrome (and Kineto), perfetto, parquet, xplane
-linking/  tracks, categories and edges, as Kineto's files, JAX's profiles and recordings of torch share them
+linking/  tracks, categories and edges: shared by the readers of Kineto files, JAX profiles and recordings of torch
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eventide._util.lazy import lazy_names
 
 if TYPE_CHECKING:
     from eventide.trace._check import Checked
+    from eventide.trace._methods import Result, register_method
     from eventide.trace._open import open_trace
     from eventide.trace._save import writer_of
     from eventide.trace._schema import CATEGORIES, SCHEMAS
     from eventide.trace._trace import Trace
     from eventide.trace._window import cut
 
-__all__ = ["CATEGORIES", "SCHEMAS", "Checked", "Trace", "cut", "open_trace", "writer_of"]
+__all__ = ["CATEGORIES", "SCHEMAS", "Checked", "Result", "Trace", "cut", "open_trace", "register_method", "writer_of"]
 
-# All of these need pyarrow, or are needed only by those who open a trace: imported on first use.
+# Most of these need pyarrow.
 _ON_USE = {
     "CATEGORIES": "_schema",
     "SCHEMAS": "_schema",
     "Checked": "_check",
+    "Result": "_methods",
     "Trace": "_trace",
     "cut": "_window",
     "open_trace": "_open",
+    "register_method": "_methods",
     "writer_of": "_save",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ON_USE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found = getattr(import_module(f"{__name__}.{_ON_USE[name]}"), name)
-    if name in {"Trace", "open_trace"}:
-        found.__module__ = "eventide"
-    globals()[name] = found
-    return found
+__getattr__ = lazy_names(__name__, _ON_USE, "eventide", "Trace", "open_trace")

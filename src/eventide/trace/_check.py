@@ -1,4 +1,4 @@
-"""Trace.check: does the trace hold together? References, times, categories, arguments and the account."""
+"""Trace.check: consistency of references, times, categories, arguments and the account."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _WORDS = {
     ("instants", "category"): tuple(CATEGORIES),
     ("edges", "kind"): EDGE_KINDS,
 }
-_SHOWN = 5  # problems that the message spells out
+_SHOWN = 5  # problems in the message
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a sound trace is made of."""
+    """Counts and times of a consistent trace."""
 
     rows: dict[str, int]  # of each table
     unfinished: int  # spans that had not ended when the recording did
@@ -63,7 +63,7 @@ class Checked:
 
 
 def check(trace: Trace) -> Checked:
-    """What the trace is made of; UsageValueError that names the rows where it does not hold together."""
+    """Counts and times of the trace; UsageValueError that names inconsistent rows."""
     found = list(problems(trace))
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
@@ -81,7 +81,7 @@ def check(trace: Trace) -> Checked:
 
 
 def time_range(trace: Trace) -> tuple[int | None, int | None]:
-    """The earliest and the latest time of anything in the trace; None where nothing is in it."""
+    """The earliest and the latest time of the trace; None if it is empty."""
     starts, ends = [], []
     for table, column in (("spans", "start"), ("instants", "time"), ("counters", "time")):
         least_and_most = pc.min_max(trace.tables[table].column(column)).as_py()
@@ -97,7 +97,7 @@ def time_range(trace: Trace) -> tuple[int | None, int | None]:
 
 
 def problems(trace: Trace) -> Iterator[str]:
-    """Each thing that is wrong, in words; the first row of each kind stands for the others."""
+    """A sentence for each kind of inconsistency, with its first row."""
     yield from broken_references(trace)
     for (table, column), words in _WORDS.items():
         values = trace.tables[table].column(column).cast(pa.string())
@@ -112,13 +112,16 @@ def problems(trace: Trace) -> Iterator[str]:
 
 
 def broken_references(trace: Trace) -> Iterator[str]:
-    """Columns that must not be null, and rows that are not there."""
+    """Nulls in required columns, and references to missing rows."""
+    tables = trace.tables
     for table, columns in REQUIRED.items():
         for column in columns:
-            yield from _some(trace, table, column, pc.is_null(trace.tables[table].column(column)), "is null")
+            values = tables[table].column(column)
+            if values.null_count:
+                yield from _some(trace, table, column, pc.is_null(values), "is null")
     for table, column, target in REFERENCES:
-        rows = trace.tables[target].num_rows
-        values = trace.tables[table].column(column)
+        rows = tables[target].num_rows
+        values = tables[table].column(column)
         ends = pc.min_max(values)
         if not ends["min"].is_valid or (ends["min"].as_py() >= 0 and ends["max"].as_py() < rows):
             continue  # one pass, where the masks below take four
@@ -127,7 +130,7 @@ def broken_references(trace: Trace) -> Iterator[str]:
 
 
 def _some(trace: Trace, table: str, column: str, mask: pa.ChunkedArray, why: str) -> Iterator[str]:
-    """One sentence about the rows that the mask picks, if it picks any; where it is null it does not."""
+    """One sentence about the selected rows, if there are any; a null in the mask selects nothing."""
     if not pc.any(mask).as_py():
         return
     rows = np.flatnonzero(pc.fill_null(mask, False).to_numpy())
@@ -141,8 +144,8 @@ def _times(trace: Trace) -> Iterator[str]:
     spans = trace.spans
     yield from _some(trace, "spans", "duration", pc.less(spans.column("duration"), 0), "which is negative")
     yield from _some(trace, "spans", "cpu", pc.less(spans.column("cpu"), 0), "which is negative")
-    room = pc.subtract(pa.scalar(2**63 - 1), pc.max_element_wise(spans.column("start"), pa.scalar(0, pa.int64())))
-    late = pc.greater(spans.column("duration"), room)
+    most = pc.subtract(pa.scalar(2**63 - 1), pc.max_element_wise(spans.column("start"), pa.scalar(0, pa.int64())))
+    late = pc.greater(spans.column("duration"), most)
     yield from _some(trace, "spans", "duration", late, "so the end is beyond 63 bits of nanoseconds")
 
 
@@ -173,7 +176,7 @@ def _ends_of_edges(trace: Trace) -> Iterator[str]:
 
 
 def _args(trace: Trace, table: str) -> Iterator[str]:
-    """Arguments are JSON objects; each distinct text is looked at once."""
+    """Arguments are JSON objects; each distinct text is parsed once."""
     column = trace.tables[table].column("args")
     wrong = [text for text in pc.unique(column).to_pylist() if text is not None and not _is_object(text)]
     if wrong:

@@ -128,3 +128,16 @@ def assign_lanes(trace: Trace) -> _native.Lanes:
         "duration": integers(spans.column("duration")),
     }
     return _native.assign_lanes(columns, trace.tracks.num_rows)
+
+
+def stack_texts(stacks: pa.Table) -> list[str]:
+    """One text for each stack, for people: a line for each frame, innermost first."""
+    return ["\n".join(_frame_text(frame) for frame in frames or ()) for frames in stacks.column("frames").to_pylist()]
+
+
+def _frame_text(frame: dict[str, Any] | None) -> str:
+    """`train.py:7 main`, without unknown parts."""
+    if frame is None:
+        return "?"
+    line = "" if frame["line"] is None else f":{frame['line']}"
+    return f"{frame['file'] or '?'}{line} {frame['function'] or ''}".rstrip()

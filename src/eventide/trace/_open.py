@@ -1,20 +1,21 @@
-"""open_trace: what a file is, told by its content first and by its name second, and the reader for it."""
+"""open_trace: finds the format of a file, by content first and by name second, and calls its reader."""
 
 from __future__ import annotations
 
+import errno
 import os
 import zlib
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from eventide.errors import EventideError, TraceFormatError, UsageTypeError, UsageValueError
+from eventide.errors import EventideError, TraceFileError, TraceFormatError, UsageTypeError, UsageValueError
 from eventide.trace._check import broken_references
 
 if TYPE_CHECKING:
     from eventide.trace._trace import Trace
 
-# What a file can be, and the module below eventide.trace.formats whose `read(path)` opens it.
+# Each format, and the module below eventide.trace.formats whose `read(path)` opens it.
 READERS = {
     "eventide": "eventide._reader",
     "json": "chrome._reader",
@@ -34,14 +35,18 @@ SUFFIXES = {
     ".xplane.pb": "xplane",
     ".xplane.pb.gz": "xplane",
 }
-_HEAD = 4096  # bytes that are looked at
+_HEAD = 4096  # bytes from which the format is detected
 _KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet, Perfetto .pftrace and JAX's .xplane.pb"
-# What numpy, pyarrow, json and zlib raise where bytes inside a file are not what was written.
+# What numpy, pyarrow, json and zlib raise for damaged bytes inside a file.
 _DAMAGED = (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error)
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Open a trace file of any known format: what it is, is told by its content first and by its name second."""
+    """Open a trace file of any known format, detected by content first and by name second.
+
+    The file is never changed. If it is missing or cannot be read: TraceFileError, an OSError. If it is damaged:
+    TraceFormatError.
+    """
     try:
         file = Path(path)
     except TypeError:
@@ -53,29 +58,27 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
         raise
     except _DAMAGED as error:
         if isinstance(error, OSError) and error.errno:
-            raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+            raise TraceFileError(f"cannot read {str(file)!r}: {error.strerror}", error.errno, str(file)) from error
         what = " ".join(str(error).split()) or type(error).__name__
         raise TraceFormatError(f"the file is damaged ({what[:200]}); copy or write it again", str(file), 0) from error
 
 
 def _sound(trace: Trace) -> Trace:
-    """The trace itself; ValueError where rows refer to rows that are not there."""
+    """The trace itself; ValueError if rows refer to rows that do not exist."""
     for wrong in broken_references(trace):
         raise ValueError(wrong)
     return trace
 
 
 def find_format(file: Path) -> str:
-    """Which of READERS opens this file; an error that says what it is where none does."""
+    """The key of READERS for this file; TraceFormatError if there is none."""
     if file.is_dir():
         return _format_of_directory(file)
     try:
         with file.open("rb") as opened:
             head = opened.read(_HEAD)
-    except FileNotFoundError:
-        raise UsageValueError(f"there is no file {str(file)!r}; give the path of a trace") from None
     except OSError as error:
-        raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+        raise _cannot_read(file, error) from error
     if not head:
         raise TraceFormatError(
             "the file is empty, so nothing was ever written to it; record or copy it again", str(file), 0
@@ -85,6 +88,13 @@ def find_format(file: Path) -> str:
     if found is None:
         raise TraceFormatError(f"no trace format starts with {head[:8]!r}; {_KNOWN}", str(file), 0)
     return found
+
+
+def _cannot_read(file: Path, error: OSError) -> TraceFileError:
+    number = error.errno or errno.EIO
+    if number == errno.ENOENT:
+        return TraceFileError(f"there is no file {str(file)!r}; give the path of a trace", number, str(file))
+    return TraceFileError(f"cannot read {str(file)!r}: {os.strerror(number)}", number, str(file))
 
 
 def _format_of_directory(file: Path) -> str:
@@ -103,7 +113,7 @@ def _format_of_name(name: str) -> str | None:
 
 
 def _format_of_content(head: bytes, named: str | None) -> str | None:
-    """The name decides only where the content could be two things, or is damaged at its very start."""
+    """The name decides only if the content fits two formats, or is damaged at its start."""
     if head.startswith(b"\x1f\x8b"):
         head = _inflate(head)
     if head.startswith(b"PAR1"):
@@ -136,7 +146,7 @@ def _looks_like_json(head: bytes) -> bool:
 
 
 def _looks_like_planes(head: bytes) -> bool:
-    """Whether this is a profile of JAX: its first message begins with a number, or with a name that can be read."""
+    """True for a profile of JAX: its first message starts with a number or with a printable name."""
     if head[:1] != b"\n":
         return False
     start = next((n for n, byte in enumerate(head[1:11], 2) if byte < 0x80), len(head))
@@ -145,7 +155,7 @@ def _looks_like_planes(head: bytes) -> bool:
 
 
 def _looks_like_protobuf(head: bytes) -> bool:
-    """Whether this is a Perfetto trace: packets, each a field 1 with its length, as far as the head goes."""
+    """True for a Perfetto trace: packets, each a field 1 with its length, up to the end of the head."""
     at = 0
     while at < len(head):
         if head[at] != 0x0A:

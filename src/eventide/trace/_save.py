@@ -1,4 +1,4 @@
-"""Trace.save: the writer for a name's suffix, and a file that is there whole or not at all."""
+"""Trace.save: calls the writer for the suffix; the file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from errno import EIO, ENOENT
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eventide.errors import UsageTypeError, UsageValueError
+from eventide.errors import TraceFileError, UsageTypeError, UsageValueError
 
 if TYPE_CHECKING:
     from eventide.trace._trace import Trace
@@ -28,7 +29,7 @@ _CHOICE = "use .pftrace (to view), .json or .json.gz (for other tools) or .parqu
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
-    """Write the trace in the format of the path's suffix and return the path; what was there before is replaced."""
+    """Write the trace in the format of the path's suffix and return the path; an existing trace is replaced."""
     try:
         target = Path(path)
     except TypeError:
@@ -36,18 +37,19 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
     module = writer_of(target)
     _refuse_to_replace(target)
     if not target.parent.is_dir():
-        raise UsageValueError(f"there is no directory {str(target.parent)!r}; make it first")
+        raise TraceFileError(f"there is no directory {str(target.parent)!r}; make it first", ENOENT, str(target))
     try:
         with replacing(target) as temporary:
             import_module(f"eventide.trace.formats.{module}").write(trace, temporary)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
-        raise UsageValueError(f"cannot write {str(target)!r}: {why}; name another file") from error
+        message = f"cannot write {str(target)!r}: {why}; name another file"
+        raise TraceFileError(message, error.errno or EIO, str(target)) from error
     return target
 
 
 def writer_of(target: Path) -> str:
-    """The module that writes what the name asks for; an error where none does."""
+    """The module that writes files with this suffix; UsageValueError if there is none."""
     name = target.name.lower()
     if name.endswith(".eventide"):
         raise UsageValueError(f"cannot save {target.name!r}: only a running recorder writes .eventide; {_CHOICE}")
@@ -58,7 +60,7 @@ def writer_of(target: Path) -> str:
 
 
 def _refuse_to_replace(target: Path) -> None:
-    """A directory is replaced only where it is a trace's, with nothing else in it."""
+    """A directory is replaced only if all of its entries are Parquet files."""
     if not target.is_dir():
         return
     foreign = next((entry.name for entry in target.iterdir() if entry.suffix != ".parquet"), None)
@@ -69,12 +71,12 @@ def _refuse_to_replace(target: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A name beside the target for the body to write to; afterwards it has the target's name, or is gone."""
-    # It ends as the target does, because writers look at the suffix.
+    """A temporary name beside the target for the body to write to; renamed to the target, or removed on an error."""
+    # It has the suffix of the target, because writers use it.
     temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.{_tail(target.name)}")
     try:
         yield temporary
-        if target.exists() and (target.is_dir() or temporary.is_dir()):  # such cannot be replaced in one step
+        if target.exists() and (target.is_dir() or temporary.is_dir()):  # a directory cannot be replaced in one step
             old = target.with_name(temporary.name + ".old")
             target.rename(old)
             temporary.rename(target)

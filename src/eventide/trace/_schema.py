@@ -1,13 +1,13 @@
-"""The columns of a trace. Readers fill them, writers and analysis read them; nobody invents others.
+"""The columns of a trace. Readers fill them, writers and analysis read them.
 
 Times are int64 nanoseconds on the trace's one clock (`metadata["clock"]` says which), durations too. An id that does
 not apply is null. Names and categories are dictionary-encoded. `args` is one JSON object as text, or null.
 
-tracks       where things happen: a process, a thread, a stream of a device, a counter. The id is the row number.
+tracks       a process, a thread, a stream of a device, a counter. The id is the row number.
 spans        took time: host code, work on a stream, a blocking synchronization, a compile, a step.
 instants     happened at one time.         counters   had a value from one time on.
-edges        one thing made another wait or begin: a launch, a record that a wait bound to, a synchronization.
-operations   what the hooks said, in order: what the sanitizer walks. Empty in traces of other tools.
+edges        dependencies: a launch, the record that a wait was bound to, a synchronization.
+operations   hook records, in order: the input of the sanitizer. Empty in traces of other tools.
 stacks       Python stacks, interned; innermost frame first. The id is the row number.
 """
 
@@ -37,7 +37,7 @@ SPANS = pa.schema(
         pa.field("category", _name),  # see CATEGORIES
         pa.field("start", pa.int64()),
         pa.field("duration", pa.int64()),  # null: it had not ended when the recording did
-        pa.field("submit", pa.int64()),  # when the host asked for it
+        pa.field("submit", pa.int64()),  # when the host submitted it
         pa.field("cpu", pa.int64()),  # CPU time of the thread within it
         pa.field("work", pa.int64()),  # the work item's id (of a compile or a step: its number)
         pa.field("correlation", pa.int64()),  # ties a launch to what it launched
@@ -98,7 +98,7 @@ _accesses = pa.list_(
 OPERATIONS = pa.schema(
     [
         pa.field("hook", _name),  # the name of the hook
-        pa.field("end", pa.bool_()),  # of a synchronization: it is over
+        pa.field("end", pa.bool_()),  # of a synchronization: it is complete
         pa.field("time", pa.int64()),
         pa.field("thread", pa.int64()),  # the system's id of the host thread
         pa.field("device", _name),
@@ -134,7 +134,7 @@ CATEGORIES = {
     "module": "a module's forward or backward",
     "step": "one step of a training loop",
     "runtime": "a call into a device's runtime: a launch, a copy, an allocation",
-    "sync": "the host blocks until a device is done",
+    "sync": "the host blocks until a device has completed",
     "compile": "a compiler ran",
     "work": "a work item on one of our streams",
     "kernel": "computation on a device",
@@ -142,7 +142,7 @@ CATEGORIES = {
     "communication": "a collective on a device",
     "wait": "a stream waits for an event",
     "backend": "a backend's own event",
-    "annotation": "somebody else's annotation, on the host or on a device",
+    "annotation": "an annotation of another tool, on the host or on a device",
     "sample": "the sampled Python stack",
-    "other": "none of these; `args` has what the source called it",
+    "other": "none of these; `args` has the category of the source",
 }

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def ask(tables: Mapping[str, pa.Table], query: str) -> duckdb.DuckDBPyRelation:
-    """The answer as a relation, which is worked out when it is fetched; UsageValueError with DuckDB's own words."""
+def query_tables(tables: Mapping[str, pa.Table], query: str) -> duckdb.DuckDBPyRelation:
+    """The result as a relation, evaluated when it is fetched; UsageValueError with the message of DuckDB."""
     import duckdb
 
     if not isinstance(query, str):
         raise UsageTypeError(f"sql takes the query as text, not {type(query).__name__}")
     connection = duckdb.connect()
-    # A query that names no table may still ask which there are.
+    # A query that names no table may list all of them.
     named = {name for name in tables if re.search(rf"\b{name}\b", query, re.IGNORECASE)} or set(tables)
     for name in named:
         connection.register(name, _with_ids(tables[name]))
@@ -31,10 +31,10 @@ def ask(tables: Mapping[str, pa.Table], query: str) -> duckdb.DuckDBPyRelation:
     except duckdb.Error as error:
         raise UsageValueError(f"the query is wrong: {error}") from error
     if answer is None:
-        raise UsageValueError(f"the query gives no rows: {query!r}; ask with SELECT")
+        raise UsageValueError(f"the query returns no rows: {query!r}; use SELECT")
     return answer
 
 
 def _with_ids(table: pa.Table) -> pa.Table:
-    """The row number is the id that other tables refer to; DuckDB itself promises no order."""
+    """The row number is the id that other tables refer to; DuckDB guarantees no order."""
     return table.add_column(0, "id", pa.array(np.arange(table.num_rows)))

@@ -1,4 +1,4 @@
-"""Trace: what was recorded, and only that, as columns."""
+"""Trace: a recording as Arrow tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from eventide.errors import UsageTypeError, UsageValueError
+from eventide.trace._methods import TraceMethods
 from eventide.trace._schema import SCHEMAS
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ Columns = Mapping[str, Any]
 Contents = tuple[dict[str, pa.Table], dict[str, Any]]  # tables and metadata
 
 
-class Trace:
-    """Spans, instants, counters, edges and operations on tracks; a trace does not change once made.
+class Trace(TraceMethods):
+    """Spans, instants, counters, edges and operations on tracks; a trace is immutable.
 
     Each table is a ``pyarrow.Table`` with the columns of ``eventide.trace.SCHEMAS``; `metadata` is a plain dict:
-    ``source``, ``clock``, ``account`` (recorded, dropped and truncated counts, overhead), ``warnings`` and what else
-    the source knows.
+    ``source``, ``clock``, ``account`` (recorded, dropped and truncated counts, overhead), ``warnings`` and
+    further keys of the source.
     """
 
     __slots__ = ("_contents", "_make")
@@ -41,36 +42,38 @@ class Trace:
 
     @classmethod
     def later(cls, make: Callable[[], Trace]) -> Trace:
-        """The trace that `make` gives, made when it is first looked at; if that raises, the next look tries again."""
+        """The trace that `make` returns, called on first use; if it raises, the next use calls it again."""
         trace = cls.__new__(cls)
         trace._contents, trace._make = [], make  # noqa: SLF001  (its own class)
         return trace
 
-    def _look(self) -> Contents:
-        """Two threads may both make it, and both get the one that was ready first; a lock could be lost in a fork."""
+    def _load(self) -> Contents:
+        """Two threads may both make it and get the first result; no lock, which a fork could leave locked."""
         make = self._make
         if not self._contents and make is not None:
-            self._contents.append(make()._look())  # noqa: SLF001  (its own class)
+            self._contents.append(make()._load())  # noqa: SLF001  (its own class)
             self._make = None
             del self._contents[1:]
         return self._contents[0]
 
-    _tables = property(lambda self: self._look()[0])
+    _tables = property(lambda self: self._load()[0])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the source knows besides the tables."""
-        return self._look()[1]
+        """What the source has besides the tables."""
+        return self._load()[1]
 
     def __reduce__(self) -> tuple[type[Trace], Contents]:
-        return type(self), self._look()
+        return type(self), self._load()
 
-    tracks = property(lambda self: self._tables["tracks"], doc="Where things happen; the row number is the id.")
-    spans = property(lambda self: self._tables["spans"], doc="What took time.")
-    instants = property(lambda self: self._tables["instants"], doc="What happened at one time.")
+    tracks = property(
+        lambda self: self._tables["tracks"], doc="Processes, threads, streams, counters; the row number is the id."
+    )
+    spans = property(lambda self: self._tables["spans"], doc="Intervals with a name.")
+    instants = property(lambda self: self._tables["instants"], doc="Points in time.")
     counters = property(lambda self: self._tables["counters"], doc="Values over time.")
-    edges = property(lambda self: self._tables["edges"], doc="What made what wait or begin.")
-    operations = property(lambda self: self._tables["operations"], doc="What the hooks said, in order.")
+    edges = property(lambda self: self._tables["edges"], doc="Dependencies between two points.")
+    operations = property(lambda self: self._tables["operations"], doc="Hook records, in order.")
     stacks = property(lambda self: self._tables["stacks"], doc="Python stacks; the row number is the id.")
 
     @property
@@ -83,22 +86,23 @@ class Trace:
         return Trace({**self._tables, **tables}, {**self.metadata, **(metadata or {})})
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Ask in SQL (DuckDB). The tables go by their names; each has its row numbers as the column `id`."""
-        from eventide.trace._sql import ask
+        """Query with SQL (DuckDB). The tables have their names; each has its row numbers as the column `id`."""
+        from eventide.trace._sql import query_tables
 
-        return ask(self._tables, query)
+        return query_tables(self._tables, query)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a .pftrace (to view), .json or .json.gz (for other tools) or .parquet (to keep); return its path.
 
-        It is written under another name and renamed, so that nobody ever sees half of it.
+        It is written under another name and renamed, so that the file is always complete. If it cannot be written:
+        TraceFileError, an OSError.
         """
         from eventide.trace._save import save
 
         return save(self, path)
 
     def check(self) -> Checked:
-        """What the trace is made of; an error that names the rows where it does not hold together."""
+        """Counts and times of the trace; UsageValueError that names inconsistent rows."""
         from eventide.trace._check import check
 
         return check(self)
@@ -107,11 +111,19 @@ class Trace:
         if not self._contents:
             return "<Trace, not derived yet>"
         counts = ", ".join(f"{table.num_rows} {name}" for name, table in self._tables.items() if table.num_rows)
-        return f"<Trace of {counts or 'nothing'}>"
+        return f"<Trace of {counts or 'nothing'}{self._extent()}>"
+
+    def _extent(self) -> str:
+        """Source and duration for the repr: " from eventide, 1.5 s"."""
+        from eventide.trace._check import time_range
+
+        source = f" from {self.metadata['source']}" if self.metadata["source"] else ""
+        first, last = time_range(self)
+        return source if first is None or last is None else f"{source}, {(last - first) / 1e9:g} s"
 
 
 def table_of(name: str, given: pa.Table | Columns | None) -> pa.Table:
-    """The table in its schema: columns that are missing are null, columns that nobody knows are an error."""
+    """The table in its schema: missing columns are null, unknown columns are an error."""
     schema = SCHEMAS[name]
     if given is None:
         return schema.empty_table()
@@ -148,7 +160,7 @@ def _column(values: Sequence[Any] | None, kind: pa.DataType, rows: int) -> pa.Ch
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """From Python's values or numpy's. Text that UTF-8 cannot hold (half of a surrogate pair) is spelled out."""
+    """From Python's values or numpy's. Lone surrogates, which UTF-8 cannot represent, become escapes."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     try:
         return pa.array(values, plain)

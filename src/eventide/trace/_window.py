@@ -10,7 +10,7 @@ from eventide.trace._trace import Trace
 
 
 def cut(trace: Trace, first: int, last: int) -> Trace:
-    """What lies in or reaches into first..last; edges lose the ends that are outside, tracks and stacks stay."""
+    """The rows that overlap first..last; edges lose spans outside of it, tracks and stacks stay."""
     spans = trace.spans
     begins = spans.column("start")
     ends = pc.fill_null(pc.add(begins, spans.column("duration")), 2**63 - 1)

@@ -1,4 +1,4 @@
-"""Make streams busy in ways drawn from a seed, and leave at a moment drawn from it: `exit_at_random.py SEED HOW`.
+"""Make streams busy in ways drawn from a seed, and exit at a time drawn from it: `exit_at_random.py SEED HOW`.
 
 HOW is `end` (fall off the end), `exit` (sys.exit(7)) or `raise` (an unhandled error).
 """
@@ -18,7 +18,7 @@ FOREVER = 3600.0  # seconds
 
 
 def python_loop(stream: et.Stream) -> None:
-    """Work that never lets go of the interpreter by itself."""
+    """Work that never releases the GIL by itself."""
 
     def spin() -> None:
         while True:
@@ -28,7 +28,7 @@ def python_loop(stream: et.Stream) -> None:
 
 
 def python_sleep(stream: et.Stream) -> None:
-    """Work that wants the interpreter back long after it is gone."""
+    """Work that acquires the GIL after the interpreter has exited."""
     stream.submit(time.sleep, random.random() * 0.3)
     stream.submit(time.sleep, FOREVER)
 
@@ -54,7 +54,7 @@ def native_sleep(stream: et.Stream) -> None:
 
 
 def notifications(stream: et.Stream) -> None:
-    """Callbacks that record and ask for the next callback."""
+    """Callbacks that record and register the next callback."""
     event = et.Event("cpu")
 
     def again(event: et.Event) -> None:
@@ -95,7 +95,7 @@ def listeners(stream: et.Stream) -> None:
 
 
 def waiting_streams(stream: et.Stream) -> None:
-    """A stream that waits for another one, for ever."""
+    """A stream that waits for another one and never continues."""
     other = et.Stream("cpu")
     stream.submit(time.sleep, FOREVER)
     other.wait_stream(stream)
@@ -103,7 +103,7 @@ def waiting_streams(stream: et.Stream) -> None:
 
 
 def full_stream(stream: et.Stream) -> None:
-    """A daemon thread in a submit that finds no room."""
+    """A daemon thread in a submit to a full stream."""
     narrow = et.Stream("cpu", max_pending=1)
     for _ in range(2):
         narrow.submit(time.sleep, FOREVER)

@@ -1,4 +1,4 @@
-"""Leave while daemon threads are inside a device written in Python: `exit_in_device.py SEED DEVICE`.
+"""Exit while daemon threads are inside a device written in Python: `exit_in_device.py SEED DEVICE`.
 
 DEVICE is `deferred` or `immediate`. Every method yields the GIL, so the interpreter ends the threads in all of them.
 """
@@ -27,7 +27,7 @@ class Releasing(Tiny):
 
 
 def use(device: str, seed: int) -> None:
-    """Every verb, for ever."""
+    """Every verb, repeatedly."""
     draw = random.Random(seed)
     streams = [et.Stream(device) for _ in range(2)]
     while True:

@@ -1,4 +1,4 @@
-"""Fork at random moments while workers are busy: `fork_at_random.py SEED COUNT`. Prints what each child had to say."""
+"""Fork at random moments while workers are busy: `fork_at_random.py SEED COUNT`. Prints what each child reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 
 @dataclass
 class Parent:
-    """Streams with Python work, native work, callbacks and a gate that stays closed until the last fork is over."""
+    """Streams with Python work, native work, callbacks and a gate that stays closed until after the last fork."""
 
     gate: threading.Event = field(default_factory=threading.Event)
     python: et.Stream = field(default_factory=lambda: et.Stream("cpu"))
@@ -49,7 +49,7 @@ class Parent:
         self.noise.start()
 
     def _make_noise(self) -> None:
-        """Calls that let go of the GIL, so that a fork finds them half way."""
+        """Calls that release the GIL, so that a fork interrupts them."""
         stream = et.Stream("cpu")
         while not self.gate.is_set():
             future = stream.submit(_square, self.rounds)
@@ -60,7 +60,7 @@ class Parent:
         stream.close(LIMIT)
 
     def feed(self) -> None:
-        """A little more for every worker, so that all are busy at the next fork."""
+        """More work for every worker, so that all are busy at the next fork."""
         usleep = ctypes.CDLL(None).usleep
         for number in range(50):
             self.futures.append(self.python.submit(_square, len(self.futures)))
@@ -91,7 +91,7 @@ def _square(number: int) -> int:
 
 
 def check_child(parent: Parent) -> None:
-    """A child starts clean: new objects work, the parent's say where they come from."""
+    """In the child new objects work, and those of the parent raise an error that names the fork."""
     stream, event = et.Stream("cpu"), et.Event("cpu", enable_timing=True)
     received = threading.Event()
     assert stream.submit(_square, 12).result(LIMIT) == 144
@@ -163,7 +163,7 @@ def child_main(parent: Parent, *, quietly: bool) -> None:
 
 
 def fork_elsewhere(parent: Parent) -> int:
-    """Fork on a thread that is not the main one; the child leaves without the interpreter's farewell."""
+    """Fork on a thread that is not the main one; the child exits without finalization of the interpreter."""
     pids: list[int] = []
 
     def fork() -> None:

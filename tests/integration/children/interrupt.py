@@ -1,7 +1,7 @@
-"""Block the main thread in one call and have it interrupted: `interrupt.py CALL inside|outside`.
+"""Block the main thread in one call and interrupt it: `interrupt.py CALL inside|outside`.
 
 inside: a thread of this process sends SIGINT, so that any thread may be the one that gets it. outside: this process
-says BLOCKED and the parent sends it. Prints the latency of each of ROUNDS interrupts, in milliseconds, as JSON.
+prints BLOCKED and the parent sends it. Prints the latency of each of ROUNDS interrupts, in milliseconds, as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDS = 3
 
 
 class Boom(Exception):
-    """The error that comes after the interrupt; it must not be lost."""
+    """The error after the interrupt; it must not be lost."""
 
 
 class Blocked:
@@ -68,7 +68,7 @@ class Blocked:
         }
 
     def finish(self, name: str) -> None:
-        """The interrupt broke nothing: the work ends, its error comes, nothing else ran, the stream goes on."""
+        """The interrupt broke nothing: the work ends, its error is raised, nothing else ran, the stream continues."""
         assert not self.future.done()
         self.gate.set()
         assert self.future.result(LIMIT) == "held"

@@ -1,4 +1,4 @@
-"""Make the threads of a plug-in busy, and leave: `plugin_exit.py LIBRARY KIND`."""
+"""Make the threads of a plug-in busy, and exit: `plugin_exit.py LIBRARY KIND`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOREVER = 3600.0  # seconds
 
 
 def python(stream: et.Stream) -> None:
-    stream.submit(time.sleep, 0.05)  # wants to go back into Python when that is ending
+    stream.submit(time.sleep, 0.05)  # acquires the GIL while the interpreter exits
     for _ in range(10):
         stream.submit(time.sleep, FOREVER)
 
@@ -39,7 +39,7 @@ def waiting(stream: et.Stream) -> None:
 
 
 def gated(stream: et.Stream) -> None:
-    """The plug-in stands at a gate that the cpu never opens, and the other way round."""
+    """The plug-in waits at a gate that the cpu never opens, and the other way round."""
     cpu, other = et.Stream("cpu"), et.Stream(stream.device_type)
     cpu.submit(time.sleep, FOREVER)
     stream.wait_stream(cpu)
@@ -49,7 +49,7 @@ def gated(stream: et.Stream) -> None:
 
 
 def notify(stream: et.Stream) -> None:
-    """Callbacks that ask for the next callback."""
+    """Callbacks that register the next callback."""
     event = et.Event(stream.device_type)
 
     def again(event: et.Event) -> None:
@@ -84,6 +84,6 @@ KINDS = {made.__name__: made for made in (python, native, spin, waiting, gated, 
 device = et.Device.load(sys.argv[1])
 kept = et.Stream(device)
 KINDS[sys.argv[2]](kept)
-time.sleep(0.02)  # in the midst of it
+time.sleep(0.02)  # while all of it runs
 sys.stdout.write("leaving\n")
 sys.stdout.flush()

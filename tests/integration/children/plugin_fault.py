@@ -1,4 +1,4 @@
-"""A device that breaks while work runs: `plugin_fault.py LIBRARY FAULT`. Prints what each verb gave, as JSON."""
+"""A device that breaks while work runs: `plugin_fault.py LIBRARY FAULT`. Prints the result of each verb, as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 5.0  # seconds
 
 
 def outcome(call: Callable[[], object]) -> str:
-    """What it gave, as text; of an error the first cause."""
+    """The result as text; of an error the first cause."""
     try:
         return str(call())
     except et.EventideError as error:
@@ -24,7 +24,7 @@ def outcome(call: Callable[[], object]) -> str:
 
 
 def wait_for_cpu(cpu: et.Stream, fault: str) -> None:
-    """A gate holds the stream until the cpu is so far."""
+    """A gate holds the stream until the cpu has completed its work."""
     held, stream = threading.Event(), et.Stream("faulty")
     cpu.submit(held.wait, LIMIT)
     try:
@@ -55,7 +55,7 @@ def main(library: str, fault: str) -> None:
     for number in range(3):
         said[f"submit {number}"] = outcome(lambda: futures.append(stream.submit(int, "7")))
     said["query"] = outcome(stream.query)
-    opener = threading.Timer(0.1, opened.set)  # the device is asked while the work runs
+    opener = threading.Timer(0.1, opened.set)  # the device is polled while the work runs
     opener.start()
     said["result of what ran"] = outcome(lambda: futures[0].result(LIMIT)) if futures else said["submit of what runs"]
     for number, future in enumerate(futures[1:]):

@@ -1,4 +1,4 @@
-"""Leave while a method of a device hangs in a daemon thread: `python_device_hangs.py METHOD`.
+"""Exit while a method of a device hangs in a daemon thread: `python_device_hangs.py METHOD`.
 
 Then, when Eventide has shut down, the stream is used once more; prints what that raised.
 """

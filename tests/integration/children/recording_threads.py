@@ -1,8 +1,8 @@
-"""Four threads record spans, instants and counters until somebody kills the process.
+"""Four threads record spans, instants and counters until the process is killed.
 
-Each line of stdin is such a process: TRACE PROGRESS [durable], separated by tabs. It is forked, says its pid once it
-records, and "gone" when it was killed. Each thread writes down in PROGRESS, a mapped file, how many things it has begun
-and how many it has recorded.
+Each line of stdin starts such a process: TRACE PROGRESS [durable], separated by tabs. It is forked, prints its pid once
+it records, and "gone" when it was killed. Each thread counts in PROGRESS, a mapped file, how many records it has begun
+and how many it has completed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ THREADS = 4
 
 
 def say(what: object) -> None:
-    """One line to whoever asked."""
+    """Print one line for the parent."""
     sys.stdout.write(f"{what}\n")
     sys.stdout.flush()
 
 
 def work(number: int, progress: ctypes.Array[ctypes.c_uint64]) -> None:
-    """Thing i of this thread is an instant whose argument is i; every third is longer than one entry."""
+    """Record i of this thread is an instant whose argument is i; every third is longer than one entry."""
     name = f"thread {number}"
     i = 0
     while True:

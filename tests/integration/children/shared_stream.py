@@ -1,7 +1,7 @@
-"""One stream of a polled device in the hands of two threads, or of its own hooks. argv: the story, and the device.
+"""One stream of a polled device, used by two threads or by its own hooks. argv: the scenario, and the device.
 
 `tiny` and `prompt` are devices in Python, deferred and immediate, each of whose methods releases the GIL; a path is a
-device in C++. Prints "ok" when the story ends as it should.
+device in C++. Prints "ok" if the scenario ends as expected.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def join(*threads: threading.Thread) -> None:
 
 
 def record_and_query(kind: str) -> None:
-    """One thread records and submits, the other asks: no marker is asked about before the device has made it."""
+    """One thread records and submits, the other queries: no marker is polled before the device has made it."""
     stream, over = et.Stream(kind), threading.Event()
 
     def record() -> None:
@@ -86,7 +86,7 @@ def record_and_query(kind: str) -> None:
 
 
 class Asks(et.hooks.Observer):
-    """Asks the other stream when work is over; both do at the same time."""
+    """Queries the other stream when work completes; both do so at the same time."""
 
     def __init__(self, streams: list[et.Stream]) -> None:
         first, second = streams
@@ -100,7 +100,7 @@ class Asks(et.hooks.Observer):
 
 
 def hooks_query_each_other(kind: str) -> None:
-    """Two threads whose hooks ask about each other's stream both come back."""
+    """Two threads whose hooks query each other's stream both return."""
     streams = [et.Stream(kind), et.Stream(kind)]
     asks = Asks(streams)
     with et.hooks.observe(asks):
@@ -122,7 +122,7 @@ def hook_queries_its_stream(kind: str) -> None:
 
 
 def hook_waits_for_its_stream(kind: str) -> None:
-    """A hook that waits for its own stream is refused, with the remedy: it could only wait for itself."""
+    """A hook that synchronizes its own stream is refused with the remedy: it would wait for itself."""
     stream = et.Stream(kind)
     errors: list[str] = []
 
@@ -136,12 +136,12 @@ def hook_waits_for_its_stream(kind: str) -> None:
         stream.submit(int)
         stream.synchronize(TIMEOUT)
     assert len(errors) == 1, errors
-    assert "would wait for ever" in errors[0]
+    assert "would wait forever" in errors[0]
 
 
 @contextlib.contextmanager
 def no_threads() -> Iterator[None]:
-    """While this lasts no thread can be started: the default size of a stack is more than there is."""
+    """Inside the block no thread can be started: the default stack size exceeds the address space."""
     libc, before, huge = ctypes.CDLL(None), (ctypes.c_char * 64)(), (ctypes.c_char * 64)()
     libc.pthread_getattr_default_np(before)
     libc.pthread_attr_init(huge)
@@ -154,7 +154,7 @@ def no_threads() -> Iterator[None]:
 
 
 def callback_finds_no_thread(kind: str) -> None:
-    """A callback that could not run because the system had no thread to give runs once another is due."""
+    """A callback that could not run because no thread could be started runs with the next one."""
     stream, first = et.Stream(kind), threading.Event()
     stream.submit(int)
     event = stream.record_event()

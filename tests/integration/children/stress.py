@@ -21,7 +21,7 @@ import eventide as et
 from tests.integration.semaphores import SEM_POST, Semaphore
 
 STREAMS, THREADS, EVENTS = 64, 8, 64
-LIMIT = 120.0  # seconds; a thread that takes longer is stuck
+LIMIT = 120.0  # seconds; a thread that takes longer hangs
 LISTENED = ("work_submission", "work_completion", "event_record", "event_wait")
 
 VERBS = (

@@ -23,12 +23,12 @@ if WHEN == "after":
     integrations.torch.install()
 integrations.torch.install()  # the second time does nothing
 
-heard: list[Any] = []
+traced: list[Any] = []
 story: dict[str, Any] = {}
-compiling.on_compile_start(lambda args: heard.append(["start", args.callback_trigger.name, args.compile_id]))
-compiling.on_compile_end(lambda args: heard.append(["end", args.callback_trigger.name, args.compile_id]))
+compiling.on_compile_start(lambda args: traced.append(["start", args.callback_trigger.name, args.compile_id]))
+compiling.on_compile_end(lambda args: traced.append(["end", args.callback_trigger.name, args.compile_id]))
 compiling.on_each_compile(
-    lambda record: heard.append(
+    lambda record: traced.append(
         {
             "trigger": record.trigger.name,
             "id": record.id,
@@ -50,8 +50,8 @@ compiling.on_each_compile(
 
 
 def chapter(name: str) -> None:
-    story[name] = heard[:]
-    heard.clear()
+    story[name] = traced[:]
+    traced.clear()
 
 
 def parabola(x: torch.Tensor) -> torch.Tensor:
@@ -63,7 +63,7 @@ def fresh(*shape: int, grad: bool = True) -> torch.Tensor:
 
 
 torch._dynamo.reset()  # forgets torch's own callbacks
-heard.clear()
+traced.clear()
 compiled = torch.compile(parabola, backend=BACKEND)
 compiled(fresh(8))
 chapter("forward")

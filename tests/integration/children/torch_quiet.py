@@ -5,13 +5,13 @@ import sys
 
 import torch
 
-from tests.integration.heard import Heard
+from tests.integration.traced import Traced
 
 before = dict(os.environ)
-with Heard():
+with Traced():
     torch.ones(1)
-with Heard(seconds=1e6) as heard:
+with Traced(seconds=1e6) as traced:
     torch.ones(1)
-    heard.session.enough()  # what the clock does
+    traced.session.on_time_limit()  # what the clock does
 assert dict(os.environ) == before
-sys.stdout.write(f"{heard.names()}\n")
+sys.stdout.write(f"{traced.names()}\n")

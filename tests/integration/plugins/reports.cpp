@@ -1,4 +1,4 @@
-// A backend that reports to whoever profiles; each function is called by a test through ctypes.
+// A backend that reports to the running profiles; each function is called by a test through ctypes.
 #include <eventide/profiler.h>
 
 #include <string>

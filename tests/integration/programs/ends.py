@@ -1,4 +1,4 @@
-"""A program that ends in the way its first argument says."""
+"""A program that ends as its first argument selects."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ def inner(how: str) -> None:
     if how == "text":
         sys.exit("a last word")
     if how == "raise":
-        raise KeyError("nobody catches this")
+        raise KeyError("not caught")
     if how == "_exit":
         os._exit(4)
     if how == "interrupt":

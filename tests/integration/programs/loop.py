@@ -1,4 +1,4 @@
-"""A program that knows nothing of us: asyncio, a subprocess, its own signal handler and exit handler."""
+"""A program that does not use Eventide: asyncio, a subprocess, its own signal handler and exit handler."""
 
 import asyncio
 import atexit
@@ -16,12 +16,12 @@ async def child(n: int) -> str:
 
 
 async def main() -> None:
-    heard: list[int] = []
-    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, heard.append, 1)
+    received: list[int] = []
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, received.append, 1)
     os.kill(os.getpid(), signal.SIGUSR2)
     print(await asyncio.gather(*(child(n) for n in range(3))))
     await asyncio.sleep(0)
-    print("heard", len(heard))
+    print("received", len(received))
 
 
 if __name__ == "__main__":

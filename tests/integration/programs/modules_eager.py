@@ -98,12 +98,12 @@ def change(x):
 
 
 def hook(x):
-    heard = []
-    every = nn.modules.module.register_module_forward_hook(lambda *_: heard.append("every"))
+    traced = []
+    every = nn.modules.module.register_module_forward_hook(lambda *_: traced.append("every"))
     net = nn.Sequential(nn.Identity())
-    net.register_forward_pre_hook(lambda *_: heard.append("before"))
+    net.register_forward_pre_hook(lambda *_: traced.append("before"))
     net[0].register_forward_hook(lambda _, __, out: out + 1)
-    print(f"{net(x).sum().item():.1f}", heard, Called(4, 1)(x).shape)
+    print(f"{net(x).sum().item():.1f}", traced, Called(4, 1)(x).shape)
     every.remove()
 
 

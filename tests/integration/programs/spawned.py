@@ -1,4 +1,4 @@
-"""A program that knows nothing of us: processes by spawn and by fork, pickled work, numpy."""
+"""A program that does not use Eventide: processes by spawn and by fork, pickled work, numpy."""
 
 import multiprocessing as mp
 import os

@@ -1,4 +1,4 @@
-"""A program that knows nothing of us: threads, a queue and a pool, a result on stdout."""
+"""A program that does not use Eventide: threads, a queue and a pool, a result on stdout."""
 
 import queue
 import sys

@@ -1,4 +1,4 @@
-"""A training script with torch.compile, a DataLoader with a worker process and an optimizer. It knows nothing of us."""
+"""A program that does not use Eventide: torch.compile, a DataLoader with a worker process and an optimizer."""
 
 import torch
 from torch import nn

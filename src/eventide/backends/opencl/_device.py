@@ -1,6 +1,6 @@
 """The `opencl` device: every OpenCL device of the machine, through pyopencl (``pip install 'pyopencl[pocl]'``).
 
-    _probe   which devices there are, found out in a child process     _queue   streams, markers, clocks
+    _probe   the devices of the machine, probed in a child process     _queue   streams, markers, clocks
 
 An immediate device: a work item is what its function enqueues on ``eventide.current_stream().native``, a
 ``pyopencl.CommandQueue``. A stream is an in-order queue with profiling, a marker `enqueue_marker`, a wait a barrier
@@ -23,7 +23,7 @@ from eventide.backends.opencl._probe import Found, find_devices
 from eventide.backends.opencl._queue import Marker, Queue, Timers
 from eventide.errors import DeviceError, UsageValueError
 
-# Buffers get addresses of a space that no host pointer lies in: a cl_mem is a handle, and ranges must not overlap.
+# Buffers get addresses outside of those of the host: a cl_mem is a handle, and ranges must not overlap.
 _FIRST_ADDRESS = 1 << 60
 _PAGE = 4096
 
@@ -105,14 +105,16 @@ class OpenCL(DeviceBackend):
         """Which of our devices a queue belongs to, if it can be a stream."""
         wanted, has = cl.command_queue_properties, existing.properties
         if has & wanted.OUT_OF_ORDER_EXEC_MODE_ENABLE:
-            raise UsageValueError("an out-of-order queue is no stream; make it without OUT_OF_ORDER_EXEC_MODE_ENABLE")
+            raise UsageValueError(
+                "an out-of-order queue cannot be a stream; create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
+            )
         if not has & wanted.PROFILING_ENABLE:
             raise UsageValueError(
-                "the queue has no timestamps; make it with properties=cl.command_queue_properties.PROFILING_ENABLE"
+                "the queue has no timestamps; create it with properties=cl.command_queue_properties.PROFILING_ENABLE"
             )
         if existing.device not in self.devices:
             devices = ", ".join(f"opencl:{n} {one.name}" for n, one in enumerate(self.found))
-            raise UsageValueError(f"the queue is of {existing.device.name}, which is none of {devices}")
+            raise UsageValueError(f"the queue is of {existing.device.name}, which is not one of {devices}")
         return self.devices.index(existing.device)
 
     def adopt_stream(self, index: int, existing: cl.CommandQueue) -> Queue:
@@ -124,7 +126,7 @@ class OpenCL(DeviceBackend):
         return Marker(stream)
 
     def wait(self, stream: Queue, marker: Marker) -> Any:
-        """A barrier that waits for it; of another context the host does."""
+        """A barrier that waits for it; a marker of another context is waited for by the host."""
         if marker.queue is stream:
             return None
         if marker.queue.context != stream.context:
@@ -201,11 +203,11 @@ class OpenCL(DeviceBackend):
         if isinstance(dst, cl.Buffer) and isinstance(src, cl.Buffer):
             cl.enqueue_copy(stream.queue, dst, src)
             return
-        if not isinstance(dst, cl.Buffer) and not isinstance(src, cl.Buffer):  # by way of the device, in its order
+        if not isinstance(dst, cl.Buffer) and not isinstance(src, cl.Buffer):  # through the device, in order
             between = cl.Buffer(stream.context, cl.mem_flags.READ_WRITE, src.nbytes)
             stream.copies.append(cl.enqueue_copy(stream.queue, between, src, is_blocking=False))
             src = between
-        # Its event keeps the host's memory, and waits when it is dropped: not before its time.
+        # Its event keeps the host's memory and blocks when it is dropped: keep it until the copy is complete.
         stream.copies.append(cl.enqueue_copy(stream.queue, dst, src, is_blocking=False))
 
     # --- for users

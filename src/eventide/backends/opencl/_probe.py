@@ -1,7 +1,7 @@
-"""What OpenCL devices there are, found out in a child process: a driver can abort its process or hang in it.
+"""The OpenCL devices of this machine, probed in a child process: a driver can abort its process or hang in it.
 
 PoCL without a linker on the PATH calls abort() at its first kernel; Oclgrind never returns from some waits. The parent
-reads one JSON line a device; where the child dies, that device is out of order and the next child goes on behind it.
+reads one JSON line a device; if the child dies, that device is marked as faulty and the next child continues after it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0  # seconds for all devices that one child looks at: the first kernel is compiled
+PATIENCE = 120.0  # seconds for all devices that one child probes: the first kernel is compiled
 KERNEL = "__kernel void probe(__global int *x) { x[get_global_id(0)] += 1; }"
 
 
@@ -147,7 +147,7 @@ def _has_user_events(cl: Any, context: Any, queue: Any) -> bool:
 
 
 def _clock_like(now: int) -> str:
-    """The clock of the machine that shows about this; for people, since it is measured all the same."""
+    """The clock of the machine with about this time; only for display, since it is measured in any case."""
     names = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW", "CLOCK_REALTIME")
     ages = {name: time.clock_gettime_ns(getattr(time, name)) - now for name in names}
     near = {name: age for name, age in ages.items() if 0 <= age < 1_000_000_000}

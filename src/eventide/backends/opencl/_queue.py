@@ -31,7 +31,7 @@ class Queue:
 
 
 class Marker:
-    """A marker, and what the host's clock showed around it."""
+    """A marker, and readings of the host's clock before and after it."""
 
     __slots__ = ("copies", "event", "queue")
 
@@ -87,7 +87,7 @@ class Timers:
         self._has_queued = not host_timer
 
     def saw(self, before: int, event: cl.Event) -> None:
-        """A marker was made: the driver wrote down when, between `before` and now."""
+        """A marker was made: the driver took its timestamp between `before` and now."""
         if self._has_queued:
             self._seen.append((before, event, time.monotonic_ns()))
 
@@ -100,7 +100,7 @@ class Timers:
         return self._passive() if self._seen else self._active()
 
     def _passive(self) -> tuple[int, int, int] | None:
-        """The tightest of the markers seen since the last time; QUEUED is when the driver took it."""
+        """The tightest of the markers seen since the last time; QUEUED is when the driver accepted it."""
         seen = [one for one in list(self._seen) if one[1].command_execution_status == _COMPLETE]
         if not seen:
             return None

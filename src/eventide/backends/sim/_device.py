@@ -1,4 +1,4 @@
-"""The device `sim`: virtual time, as many devices as you like, work that takes as long as it says.
+"""The device `sim`: virtual time, any number of devices, work with declared durations.
 
     _device     what the core calls, and the options
     _host       the host's clock; runs functions

@@ -61,7 +61,7 @@ class AnchoredClock:
         return before - error, self._anchor_ns, after + error
 
     def time_of(self, event: torch.Event) -> int:
-        """When an event passed that has passed, in ns on this clock."""
+        """When a complete event passed, in ns on this clock."""
         with self._lock:
             while self._anchor is None:
                 self._read()

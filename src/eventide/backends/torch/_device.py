@@ -61,7 +61,7 @@ class TorchStreams(DeviceBackend):
             concurrent=True,
             priorities=self.accelerator in ("cuda", "xpu"),
             default_stream_blocks=False,
-            heals=self.accelerator != "cuda",  # an error on a CUDA device is for good
+            heals=self.accelerator != "cuda",  # an error of a CUDA device is permanent
             clock=f"events of torch:{self.accelerator}",
         )
 
@@ -101,7 +101,7 @@ class TorchStreams(DeviceBackend):
         return MarkerState.DONE if marker.query() else MarkerState.PENDING
 
     def join(self, marker: torch.Event, timeout: float) -> None:
-        """Look at it ever more seldom: torch's wait has no limit, and ignores Ctrl-C."""
+        """Poll it at growing intervals: torch's wait has no timeout, and ignores Ctrl-C."""
         deadline, pauses = time.monotonic() + timeout, iter(_PAUSES)
         while not marker.query() and time.monotonic() < deadline:
             time.sleep(next(pauses, _PAUSES[-1]))
@@ -111,7 +111,7 @@ class TorchStreams(DeviceBackend):
         return self._clocks[marker.device.index or 0].time_of(marker)
 
     def read_clock(self, index: int) -> tuple[int, int, int] | None:
-        """Record a new anchor, or look again at one that was pending."""
+        """Record a new anchor, or query the pending one."""
         return self._clocks[index].read()
 
     def native_handle(self, stream: torch.Stream) -> int:
@@ -145,8 +145,8 @@ class Torch(TorchStreams):
         self._memory[tensor.data_ptr()] = tensor
         return int(tensor.data_ptr())
 
-    def free(self, index: int, address: int, nbytes: int) -> None:  # noqa: ARG002 - the address says it all
-        """Give it back to the allocator."""
+    def free(self, index: int, address: int, nbytes: int) -> None:  # noqa: ARG002 - the address is enough
+        """Return it to the allocator."""
         del self._memory[address]
 
     def native_memory(self, index: int, address: int) -> torch.Tensor:  # noqa: ARG002 - likewise
@@ -154,7 +154,7 @@ class Torch(TorchStreams):
         return self._memory[address]
 
     def copy(self, stream: torch.Stream, dst: Any, src: Any) -> None:
-        """`copy_` without blocking; where the host's memory is not pinned, torch may block all the same."""
+        """`copy_` without blocking; where the host's memory is not pinned, torch may still block."""
         to = dst if isinstance(dst, torch.Tensor) else torch.frombuffer(dst, dtype=torch.uint8)
         source = src if isinstance(src, torch.Tensor) else torch.frombuffer(bytearray(src), dtype=torch.uint8)
         with stream:

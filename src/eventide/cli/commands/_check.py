@@ -1,71 +1,188 @@
-"""`eventide check`."""
+"""`eventide check`: a program under the sanitizer, a stored trace, or a program as data."""
 
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eventide.cli import _output
-from eventide.cli._app import Json, app, check_script
+from eventide.cli._app import app
+from eventide.cli._arguments import Json, ProgramCommand, require_file, trace_or_newest
 from eventide.errors import UsageValueError
 
+if TYPE_CHECKING:
+    from eventide.run import Ended
+    from eventide.sanitizer import Finding, Findings, Suppression
 
-@app.command(context_settings={"allow_interspersed_args": False})
-def check(  # noqa: PLR0917 - typer makes options of them
+
+@dataclass(frozen=True)
+class _Options:
+    predict: bool
+    leaks: bool
+    stdout_to_stderr: bool  # the program prints to stderr: stdout is for the JSON document
+    rules: tuple[Suppression, ...]
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The findings, and how the program ended if one was run."""
+
+    findings: Findings
+    ended: Ended | None = None
+    note: str = ""  # why the verdict is incomplete
+    verdict: str = ""  # of a program as data: the word that check_program returns
+
+
+@app.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+def check(  # noqa: PLR0917 - typer turns the parameters into options
     target: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCRIPT [ARGS]... | TRACE | PROGRAM", help="A Python script, a trace, or program.json."),
+        typer.Argument(
+            metavar="SCRIPT [ARGS] | TRACE | PROGRAM",
+            help="A Python script, a trace, or a program as JSON; default: the newest .eventide file in this folder.",
+            show_default=False,
+        ),
     ] = None,
-    module: Annotated[
-        str, typer.Option("-m", metavar="MODULE", help="Check a module; its own options come after --.")
-    ] = "",
+    module: Annotated[str, typer.Option("-m", metavar="MODULE", help="Check a module, run as python -m does.")] = "",
     predict: Annotated[
-        bool, typer.Option("--predict", help="Ignore how host threads hand over: tell what is possible.")
+        bool, typer.Option("--predict", help="Ignore the order between host threads: report possible races, too.")
     ] = False,
-    leaks: Annotated[bool, typer.Option("--leaks", help="Tell what was never given back, too.")] = False,
+    leaks: Annotated[bool, typer.Option("--leaks", help="Report memory that was never freed, too.")] = False,
     suppress: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Suppressions; default: those of pyproject.toml.")
     ] = None,
-    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF, too.")] = None,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings to a SARIF file, too.")] = None,
     as_json: Json = False,
 ) -> int:
-    """Is this stream program right? Races, lifetimes, waste, with both places in the code and the smallest fix.
+    """Find races, wrong lifetimes and needless waits, with both places in the code and the smallest fix.
 
-    A script runs unchanged, in an interpreter of its own. The exit code is 1 if there are findings, else the script's.
+    A script runs unchanged in its own interpreter. The exit code is 1 if there are findings, otherwise the script's.
     """
-    import eventide as et
-    from eventide.cli import _check, _findings_text
-    from eventide.sanitizer import findings_to_json, findings_to_sarif, load_suppressions
+    from eventide.run import end_like
+    from eventide.sanitizer import load_suppressions
 
-    command = _check.script_command(target or [], module)
-    options = _check.Options(predict, leaks, as_json, load_suppressions(suppress))
-    if not module:
-        check_script(command[0], "check")
-    if module or (Path(command[0]).is_file() and Path(command[0]).suffix in {".py", ".pyw", ""}):
-        checked = _check.check_script(command, options)
-    elif len(command) > 1:
+    options = _Options(predict, leaks, as_json, load_suppressions(suppress))
+    checked = _check(target or [], module, options)
+    _write(checked, sarif, as_json)
+    _output.flush()
+    if checked.findings:
+        return 1
+    return end_like(checked.ended) if checked.ended is not None else 0
+
+
+def _check(target: Sequence[str], module: str, options: _Options) -> _Checked:
+    if module:
+        return _check_program_run(["-m", module, *target], options)
+    if not target:
+        return _check_file(trace_or_newest(None), options)
+    if not target[0]:
+        raise UsageValueError("name what to check: eventide check script.py, eventide check -m module, or a trace")
+    require_file(target[0], "check")
+    path = Path(target[0])
+    if path.is_file() and path.suffix in {".py", ".pyw", ""}:
+        return _check_program_run(target, options)
+    if len(target) > 1:
         raise UsageValueError(
-            f"{command[0]} is no Python script, so it takes no arguments; got {command[1]}. "
-            f"Options come first: eventide check --json {command[0]}"
+            f"{path} is not a Python script, so it takes no arguments; got {target[1]}. "
+            f"Options come first: eventide check --json {path}"
         )
-    else:
-        checked = _check.check_file(Path(command[0]), options)
+    return _check_file(path, options)
+
+
+def _check_program_run(command: Sequence[str], options: _Options) -> _Checked:
+    """Run `python COMMAND...` in its own interpreter and collect the reports of it and of the programs it starts."""
+    from eventide.run import launch
+
+    words = [word for word in ("predict", "leaks") if getattr(options, word)]
+    _output.flush()
+    with tempfile.TemporaryDirectory(prefix="eventide-check-") as folder:
+        variables = {"EVENTIDE_SANITIZE": ",".join(["1", *words]), "EVENTIDE_SANITIZE_REPORT": folder}
+        ended = launch(command, variables, stdout_to_stderr=options.stdout_to_stderr)
+        reports = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("*.json"))}
+    note = ""
+    if str(ended.pid) not in reports:
+        note = "the program left no report: it ended at once, or runs Python with -I, -E or -S"
+        if ended.code:
+            note = f"the program ended before it could report: {ended.describe()}"
+    return _Checked(_merged(list(reports.values()), options), ended, note)
+
+
+def _check_file(path: Path, options: _Options) -> _Checked:
+    """A trace, or a program as data."""
+    from eventide.sanitizer import Coverage, check_program_findings, check_trace, judge, verdict
+    from eventide.trace import open_trace
+
+    program = _program_in(path)
+    if program is not None:
+        found = check_program_findings(program, predict=options.predict)
+        works = sum(step.get("op") == "work" for step in program.get("ops", program.get("steps", ())))
+        judged = judge(found, Coverage(works, works), options.rules)
+        return _Checked(judged, verdict=verdict(judged.found))
+    return _Checked(check_trace(open_trace(path), predict=options.predict, leaks=options.leaks, rules=options.rules))
+
+
+def _program_in(path: Path) -> dict[str, Any] | None:
+    """The program, if the file contains one: JSON with "ops"."""
+    if path.suffix != ".json" or path.stat().st_size > 1 << 24:
+        return None
+    text = path.read_text("utf-8", "replace")
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        if '"ops"' in text and '"traceEvents"' not in text:
+            raise UsageValueError(f"{path} is a program, but not valid JSON: {error}") from error
+        return None  # perhaps a trace without its end, which open_trace reads
+    members = [one for one in document if isinstance(one, dict)] if isinstance(document, list) else []
+    if any("ops" in one for one in members):
+        raise UsageValueError(
+            f"{path} is a list of {len(members)} programs; give eventide check a file with one of them, "
+            "or each to eventide.sanitizer.check_program"
+        )
+    if any("op" in one for one in members):
+        raise UsageValueError(f'{path} is a list of steps; a program has them under "ops": {{"ops": [...]}}')
+    if isinstance(document, dict) and not document.keys() & {"ops", "steps", "traceEvents"}:
+        raise UsageValueError(f'{path} is neither a program (it has no "ops") nor a trace (it has no "traceEvents")')
+    return document if isinstance(document, dict) and ("ops" in document or "steps" in document) else None
+
+
+def _merged(reports: Sequence[dict[str, Any]], options: _Options) -> Findings:
+    """The findings of several processes as one list."""
+    from eventide.sanitizer import Coverage, finding_from_json, judge
+
+    found: list[Finding] = []
+    names: dict[int, str] = {}
+    totals = [0, 0, 0]
+    for report in reports:
+        found += [finding_from_json(item) for item in report["findings"]]
+        names |= {int(stream): name for stream, name in report["stream_names"].items()}
+        totals = [a + report["coverage"][key] for a, key in zip(totals, ("works", "known", "forgotten"), strict=True)]
+    return judge(found, Coverage(*totals), options.rules, names)
+
+
+def _write(checked: _Checked, sarif: Path | None, as_json: bool) -> None:
+    import eventide as et
+    from eventide.cli import _findings_text
+    from eventide.sanitizer import findings_to_json, findings_to_sarif
+
     if sarif is not None:
         _output.write_json(findings_to_sarif(checked.findings, et.__version__), sarif)
     if as_json:
-        _output.print_json(
-            {
-                **findings_to_json(checked.findings),
-                "note": checked.note,
-                "program_exit_code": checked.code,
-                "program_verdict": checked.verdict or None,
-            }
-        )
-    else:
-        console = _output.stdout()
-        if checked.note:
-            console.print(f"[yellow]Note:[/yellow] {checked.note}.", soft_wrap=True)
-        if checked.verdict:
-            console.print(f"verdict: {checked.verdict}")
-        _findings_text.show_findings(checked.findings, console)
-    return checked.exit_code
+        more = {
+            "note": checked.note,
+            "program_exit_code": checked.ended.code if checked.ended is not None else 0,
+            "program_verdict": checked.verdict or None,
+        }
+        _output.print_json({**findings_to_json(checked.findings), **more})
+        return
+    console = _output.stdout()
+    if checked.note:
+        console.print(f"[yellow]Note:[/yellow] {checked.note}.", soft_wrap=True)
+    if checked.verdict:
+        console.print(f"verdict: {checked.verdict}")
+    _findings_text.show_findings(checked.findings, console)

@@ -1,4 +1,4 @@
-"""`eventide trace recover`: the trace of a process that was killed, closed."""
+"""`eventide trace recover`: complete the trace of a process that was killed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,32 +6,36 @@ from typing import Annotated
 import typer
 
 from eventide.cli import _output
-from eventide.cli._app import Json, trace_app
+from eventide.cli._app import trace_app
+from eventide.cli._arguments import Json, trace_or_newest
+from eventide.errors import UsageValueError
 
 
 @trace_app.command()
 def recover(
-    trace: Annotated[Path, typer.Argument(help="The .eventide file of a process that was killed.")],
+    trace: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The .eventide file of a process that was killed; default: the newest in this folder.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Close the file of a killed process: move what its buffer still holds into it, and say what is missing."""
+    """Complete the file of a process that was killed with the records of its buffer, and report what is missing."""
     import eventide as et
-    from eventide.errors import UsageValueError
     from eventide.recording import recover_trace
 
-    if trace.is_dir():
-        raise UsageValueError(f"{str(trace)!r} is a directory; give the .eventide file of the process that was killed")
-    try:
-        recover_trace(trace)
-    except OSError as error:
-        remedy = "give the .eventide file of the process that was killed"
-        raise UsageValueError(f"cannot recover {str(trace)!r}: {error.strerror}; {remedy}") from error
-    opened = et.open_trace(trace)
+    path = trace_or_newest(trace)
+    if path.is_dir():
+        raise UsageValueError(f"{str(path)!r} is a directory; give the .eventide file of the process that was killed")
+    recover_trace(path)
+    opened = et.open_trace(path)
     account, warnings = opened.metadata["account"], opened.metadata["warnings"]
     if as_json:
-        _output.print_json({"path": str(trace), "account": account, "warnings": warnings})
+        _output.print_json({"path": str(path), "account": account, "warnings": warnings})
         return 0
     counts = ", ".join(f"{number} {table}" for table, number in account["recorded"].items() if number) or "nothing"
-    lines = [f"{trace}: {counts}", *warnings]
+    lines = [f"{path}: {counts}", *warnings]
     _output.write_text("\n".join(lines))
     return 0

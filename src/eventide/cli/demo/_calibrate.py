@@ -75,7 +75,7 @@ def link(program: Program, rate: float) -> et.Work[[bytes, Any], None]:
 
 
 def slow_loader(program: Program, shards: Sequence[Shard]) -> tuple[list[Shard], et.Work[[bytes, Any], None]]:
-    """Shards and loader of a run in which the next shard always comes late."""
+    """Shards and loader of a run in which every shard is late."""
     return [(zlib.decompress(packed), labels) for packed, labels in shards], link(program, _LATE_LINK)
 
 

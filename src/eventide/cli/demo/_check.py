@@ -1,4 +1,4 @@
-"""The demo under the sanitizer: what it says about each variant, and in which runs."""
+"""The demo under the sanitizer: its findings in each variant, and in which runs."""
 
 import linecache
 from collections.abc import Callable, Sequence
@@ -24,18 +24,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the sanitizer says about the variant with the deleted wait, run by run."""
+    """The findings in the variant with the deleted wait, over all runs."""
 
     kind: str
     count: int  # how often, over all runs
     runs: int
     found: int  # runs in which it was found
-    right: int  # of them: runs whose weights were right all the same
+    right: int  # of them: runs whose weights were right nevertheless
     slowed: int  # of these: runs with a loader so slow that it did no harm, made because no other was right
     first: Place
     second: Place
     fix: str
-    others: str  # what it says about the other variants
+    others: str  # the summary of the other variants
 
 
 def steps(runs: int) -> int:
@@ -46,7 +46,7 @@ def steps(runs: int) -> int:
 def judge_variants(program: Program, train: Train, slowed: Train, truth: Sequence[Run], step: Step) -> Verdict:
     """Train each of the right variants once and the broken one with each seed, all under the sanitizer.
 
-    Where no broken run ended right, one more has a slow loader: the race is there, and this time it does no harm.
+    If no broken run ended right, one more has a slow loader: the race exists, but does no harm this time.
     """
     serial, events, broken = program.variants
     with sanitize(suppress=()) as others:
@@ -78,9 +78,9 @@ def judge_variants(program: Program, train: Train, slowed: Train, truth: Sequenc
 
 def _watch(train: Train, variant: str, number: int, truth: Sequence[Run]) -> tuple[Findings, bool]:
     """One run: what was found, and whether the weights are those of the serial run."""
-    with sanitize(suppress=()) as findings:
+    with sanitize(suppress=()) as scope:
         digest = train(variant, number).digest
-    return findings, digest == truth[number].digest
+    return scope.result, digest == truth[number].digest
 
 
 def _merged(reports: Sequence[Findings]) -> tuple[Finding, dict[int, str]]:

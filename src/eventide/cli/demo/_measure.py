@@ -30,21 +30,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What `eventide demo` found on this machine, this time."""
+    """The result of `eventide demo` on this machine."""
 
     seeds: tuple[int, ...]
     loader: str  # "zlib" or "link"
-    notes: tuple[str, ...]  # what keeps the figures from being what they could be
+    notes: tuple[str, ...]  # what limits the figures
     width: int  # of the hidden layer
     train_to_load: float
     shards: int
     outcomes: tuple[Outcome, Outcome, Outcome]  # serial, with events, with one wait deleted
-    deleted: str  # the line that the third does without
+    deleted: str  # the line that is missing in the third
     deleted_line: int
     program: str  # the path of the program
     callbacks: dict[str, int]  # per hook, over one traced run with events
     timeline: tuple[Span, ...]  # of that run
-    recorded: Recorded  # that run as well
+    recorded: Recorded  # of the same run
     sanitizer: Verdict  # on the third
     seconds: float  # for everything
 
@@ -65,7 +65,7 @@ def steps(runs: int) -> int:
 
 
 def demo(runs: int, seed: int, folder: Path, step: Step) -> DemoResult:
-    """Measure everything; the recording goes into the folder, and `step` is told what comes next."""
+    """Measure everything; the recording is written to the folder; `step` is called with each next step."""
     began = time.perf_counter()
     step("making shards")
     program = load_program()

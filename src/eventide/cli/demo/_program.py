@@ -1,4 +1,4 @@
-"""Finds and loads the program that the demo measures: examples/prefetch.py, which the wheel carries along.
+"""Finds and loads the program that the demo measures: examples/prefetch.py, which the wheel contains.
 
 It is loaded by path, since it is a script for people to read and not a module of the package.
 """
@@ -20,7 +20,7 @@ _PLACES = (
     _PACKAGE.parents[1] / "examples" / "prefetch.py",
 )  # wheel, source tree
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-DELETED = "load.wait_event(free[k])"  # the line that the broken variant does without
+DELETED = "load.wait_event(free[k])"  # the line that is missing in the broken variant
 
 Shard = Any  # (bytes, labels): what the program makes and takes back
 
@@ -37,12 +37,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Program:
-    """The loaded program, and what can be said about it."""
+    """The loaded program."""
 
     path: Path
     module: ModuleType
     deleted_line: int  # the line number of DELETED
-    one_blas_thread: bool  # False: numpy was there before the program could ask for it
+    one_blas_thread: bool  # False: numpy was imported before
 
     @property
     def variants(self) -> tuple[str, str, str]:
@@ -56,7 +56,7 @@ class Program:
 
 
 def load_program() -> Program:
-    """Load the program; the BLAS threads it asks for only count if this is the first import of numpy."""
+    """Load the program; its setting of BLAS threads has an effect only if this is the first import of numpy."""
     path = next((place for place in _PLACES if place.is_file()), None)
     if path is None:
         raise InternalError(f"examples/prefetch.py is not at {_PLACES[0]}; install eventide again")

@@ -1,4 +1,4 @@
-"""The demo's one recorded run: its files, and what they say."""
+"""The recorded run of the demo: its files and their content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import eventide as et
 
-if TYPE_CHECKING:  # brings numpy, which the demo's program wants to import first: it asks for one BLAS thread
+if TYPE_CHECKING:  # imports numpy, which the demo's program must import first: it sets one BLAS thread
     from eventide.analysis import NameRow, StreamRow
 
 T = TypeVar("T")
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording, saved twice: as it was written while the program ran, and for Perfetto."""
+    """A recording, saved as .eventide and for Perfetto."""
 
     files: tuple[str, ...]
     work: tuple[NameRow, ...]  # by name
     streams: tuple[StreamRow, ...]
     sync_count: int
     sync_time: int  # ns
-    things: int
+    records: int
     dropped: int
 
 
@@ -45,7 +45,7 @@ def record(run: Callable[[], T], folder: Path) -> tuple[T, Recorded]:
         streams=tuple(row for row in found.streams if row.count),
         sync_count=found.sync_count,
         sync_time=found.sync_time,
-        things=_total(account["recorded"]),
+        records=_total(account["recorded"]),
         dropped=_total(account["dropped"]),
     )
 

@@ -7,12 +7,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eventide._util import format as fmt
 from eventide.cli._findings_text import print_hanging
 from eventide.cli.demo._measure import DemoResult, Outcome
 from eventide.cli.demo._record import Recorded
 from eventide.cli.demo._timeline import draw, overlap
 from eventide.report import Fitted
-from eventide.report import format as fmt
 
 _LOADERS = {
     "zlib": "inflates and normalises a shard into one of two slots",
@@ -22,7 +22,7 @@ _TESTS_PASS = 0.02  # a loss that is off by less is within what tests allow for
 
 
 def show_demo(result: DemoResult, console: Console) -> None:
-    """Print all of it, within the console's width."""
+    """Print the whole result, within the width of the console."""
     network = f"a 784-{result.width}-10 network"
     console.print(f"[b]Train {network} on {result.shards} shards, in {_count(len(result.seeds), 'order')}[/b]")
     console.print(f"  load   {_LOADERS[result.loader]}")
@@ -40,7 +40,7 @@ def show_demo(result: DemoResult, console: Console) -> None:
     console.print(_recorded(result.recorded))
     for line in recorded_lines(result.recorded):
         console.print(escape(line))
-    console.print("\n[b]Callbacks heard in that run[/b]")
+    console.print("\n[b]Callbacks of that run[/b]")
     console.print(_callbacks(result.callbacks))
     console.print()
     for line in sanitizer_lines(result):
@@ -50,7 +50,7 @@ def show_demo(result: DemoResult, console: Console) -> None:
 
 
 def conclusions(result: DemoResult) -> list[str]:
-    """What the figures say, one sentence a line; nothing they do not say."""
+    """The conclusions from the figures, one sentence a line."""
     _, events, broken = result.outcomes
     same = f"{events.identical} of {_count(events.runs, 'run')}"
     lines = [f"With events: {_pace(events.speedup)}, bit-identical weights in {same}."]
@@ -67,7 +67,7 @@ def conclusions(result: DemoResult) -> list[str]:
 
 
 def sanitizer_lines(result: DemoResult) -> list[str]:
-    """What the sanitizer says about the variant with the deleted wait, and what following its advice costs."""
+    """The findings in the variant with the deleted wait, and the cost of the fix."""
     said = result.sanitizer
     runs = _count(said.runs, "run")
     lines = [f"The sanitizer on '{result.outcomes[2].variant}': {said.kind}, {said.count} times in {runs}"]
@@ -84,7 +84,7 @@ def sanitizer_lines(result: DemoResult) -> list[str]:
 
 
 def _cost(result: DemoResult) -> str:
-    """Of the line that the fix puts back."""
+    """The cost of the line that the fix adds."""
     costs, run = result.fix_costs, result.outcomes[2].milliseconds
     measured = f"{costs:+.0f} ms on a run of {run:.0f} ms ({100 * costs / run:+.0f} %), medians of the runs above"
     return f"{measured}; that is within the noise" if costs <= 0 else measured
@@ -136,7 +136,7 @@ def _show_timeline(result: DemoResult, console: Console) -> None:
 
 
 def _callbacks(callbacks: dict[str, int]) -> Table:
-    """Hooks in two columns, column by column; those that kept silent too."""
+    """Hooks in two columns, column by column; also those without a call."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for _ in range(2):
         table.add_column(no_wrap=True)
@@ -166,6 +166,6 @@ def recorded_lines(recorded: Recorded) -> list[str]:
     native, view = recorded.files
     blocked = f"The host blocked {recorded.sync_count} times, {fmt.time(recorded.sync_time)} in all."
     return [
-        f"{blocked} {recorded.things:,} things recorded, {recorded.dropped:,} dropped.",
+        f"{blocked} {recorded.records:,} records, {recorded.dropped:,} dropped.",
         f"Saved as {native} (try: eventide report {native}) and {view} (open it at ui.perfetto.dev).",
     ]

@@ -31,25 +31,25 @@ class Span:
 
 
 def trace(run: Callable[[], object], order: Sequence[int]) -> tuple[dict[str, int], tuple[Span, ...]]:
-    """Run once with a callback on every hook; give the number of calls per hook and the spans.
+    """Run once with a callback on every hook; return the number of calls of each hook and the spans.
 
     `order` holds the numbers of the shards in the order of training.
     """
-    heard: dict[str, list[tuple[Any, ...]]] = {hook: [] for hook in et.hooks.HOOKS}
+    calls_of: dict[str, list[tuple[Any, ...]]] = {hook: [] for hook in et.hooks.HOOKS}
     with ExitStack() as subscriptions:
-        for hook, calls in heard.items():
+        for hook, calls in calls_of.items():
             # list.append is atomic: completions come from the streams' own threads
             subscriptions.enter_context(et.hooks.on(hook, lambda *args, calls=calls: calls.append(args)))
         run()
-    return {hook: len(calls) for hook, calls in heard.items()}, _spans(heard, order)
+    return {hook: len(calls) for hook, calls in calls_of.items()}, _spans(calls_of, order)
 
 
-def _spans(heard: dict[str, list[tuple[Any, ...]]], order: Sequence[int]) -> tuple[Span, ...]:
-    times = {work: (start, end) for work, start, end in heard["work_completion"]}
+def _spans(calls_of: dict[str, list[tuple[Any, ...]]], order: Sequence[int]) -> tuple[Span, ...]:
+    times = {work: (start, end) for work, start, end in calls_of["work_completion"]}
     zero = min((start for start, _ in times.values()), default=0)
     spans = []
     for row in ROWS:
-        works = [work for _stream, work, name, *_ in heard["work_submission"] if name == row]
+        works = [work for _stream, work, name, *_ in calls_of["work_submission"] if name == row]
         for i, (shard, work) in enumerate(zip(order, works, strict=True)):
             start, end = times[work]
             spans.append(Span(row, shard, i % 2, (start - zero) / 1e6, (end - zero) / 1e6))

@@ -1,12 +1,12 @@
-"""The adapter of JAX: its monitoring tells of tracing, lowering and compiling, and of the compilation cache.
+"""The integration of JAX: its monitoring reports tracing, lowering and compiling, and the compilation cache.
 
 install()      idempotent; imports jax.monitoring and jax.profiler
-uninstall()    JAX is as it was
+uninstall()    restores JAX
 profile()      a context manager: JAX's own profiler, without its Python tracer, for what runs in the block
 
 Each of the three phases is one compile in ``eventide.compiling``, named after the function, with its phase in the
-details. JAX tells no streams and no launches, unless somebody profiles: what `jax.profiler` wrote for the program, or
-for `profile()`, is recorded when it stops. Nothing of that is on by itself, because it costs.
+details. JAX reports streams and launches only in a profile: what `jax.profiler` wrote for the program, or for
+`profile()`, is recorded when it stops. No profile is taken by default, because of its cost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.integrations._guard import guarded
-from eventide.integrations._unheard import LACKS, unheard
+from eventide.integrations._patch import Installation, guarded
 from eventide.integrations.jax import _profile
 from eventide.integrations.jax._profile import profile
 
@@ -37,8 +35,7 @@ CACHE = {"/jax/compilation_cache/cache_hits": True, "/jax/compilation_cache/cach
 
 _numbers = itertools.count(1)
 _local = threading.local()  # .open: compiles that run on this thread, the innermost last
-_lock = threading.Lock()  # guards _undo
-_undo: list[Callable[[], None]] = []
+_installation = Installation("jax")
 
 
 class _Open:
@@ -46,53 +43,39 @@ class _Open:
 
     def __init__(self, event: str, function: str) -> None:
         self.event = event
-        self.handled = sys.exc_info()[1]  # an error that the program was handling before we began
+        self.handled = sys.exc_info()[1]  # an error that the program was handling at the start
         self.cache_hit: bool | None = None
         self.compile: Compile = callback_handler.begin(CallbackTrigger.JAX, f"jax/{next(_numbers)}", name=function)
 
 
 def install() -> None:
-    """Hear JAX from now on."""
-    with _lock:
-        if _undo:
-            return
-        try:
-            monitoring, profiler = import_module("jax.monitoring"), import_module("jax.profiler")
-            for register, unregister, listener in (
-                (monitoring.register_scalar_listener, monitoring.unregister_scalar_listener, _began),
-                (
-                    monitoring.register_event_duration_secs_listener,
-                    monitoring.unregister_event_duration_listener,
-                    _ended,
-                ),
-                (monitoring.register_event_listener, monitoring.unregister_event_listener, _happened),
-            ):
-                register(listener)
-                _undo.append(partial(_unregister, unregister, listener))
-            _profile.install(profiler, _undo)
-        except LACKS as error:
-            _restore()
-            raise unheard("jax", error) from error
+    """Trace JAX from now on."""
+    _installation.install(_apply, "jax.monitoring", "jax.profiler")
 
 
 def uninstall() -> None:
-    """Hear it no more; JAX is as it was."""
-    with _lock:
-        _restore()
+    """Stop tracing and restore JAX."""
+    _installation.uninstall()
 
 
 def installed() -> bool:
     """True between install() and uninstall()."""
-    return bool(_undo)
+    return _installation.installed
 
 
-def _restore() -> None:
-    while _undo:
-        _undo.pop()()
+def _apply(monitoring: Any, profiler: Any) -> None:
+    for register, unregister, listener in (
+        (monitoring.register_scalar_listener, monitoring.unregister_scalar_listener, _began),
+        (monitoring.register_event_duration_secs_listener, monitoring.unregister_event_duration_listener, _ended),
+        (monitoring.register_event_listener, monitoring.unregister_event_listener, _happened),
+    ):
+        register(listener)
+        _installation.on_uninstall(partial(_unregister, unregister, listener))
+    _profile.install(profiler, _installation)
 
 
 def _unregister(unregister: Callable[[Any], None], listener: Any) -> None:
-    with contextlib.suppress(AssertionError, ValueError):  # somebody has cleared all listeners meanwhile
+    with contextlib.suppress(AssertionError, ValueError):  # the program has cleared all listeners
         unregister(listener)
 
 
@@ -113,7 +96,7 @@ def _ended(event: str, duration: float, **_: Any) -> None:  # noqa: ARG001  (our
     if event not in PHASES:
         return
     stack = _stack()
-    while stack:  # what began inside this one and was never told to end goes with it
+    while stack:  # a phase that began inside this one and has no end
         phase = stack.pop()
         if phase.event == event:
             error = sys.exc_info()[1]

@@ -1,13 +1,12 @@
-"""JAX's profiles become part of the recording: those that the program takes, and one of ours where somebody asks.
+"""JAX's profiles become part of the recording: those that the program takes, and one of ours on request.
 
-We stand around `start_trace` and `stop_trace` of jax.profiler. When the program's profile has stopped, and its file is
+`start_trace` and `stop_trace` of jax.profiler are wrapped. When the program's profile has stopped, and its file is
 written, the file is read and its events are recorded on tracks of their own, on the trace's clock. JAX has one profile
 at a time: ours ends when the program begins one.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from eventide import _native
-from eventide.integrations._guard import guarded
+from eventide.integrations._patch import Installation, guarded
 from eventide.runtime import HostClock
 
 _log = logging.getLogger("eventide.integrations")
@@ -28,39 +27,42 @@ _lock = threading.Lock()  # guards _running and _ours
 _running: _Running | None = None  # the program's profile
 _ours: _Ours | None = None
 _COLUMNS = ("track", "name", "category", "start", "duration", "args", "work", "correlation")
-_FLUSH = 10_000  # spans that are told before the recording may write them
+_FLUSH = 10_000  # spans between two flushes of the recorder
 
 
 class _Running:
-    """A profile that goes to a directory."""
+    """A profile that is written to a directory."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.clock = HostClock("CLOCK_REALTIME")
 
 
-def install(profiler: Any, undo: list[Callable[[], None]]) -> None:
-    """Stand around the functions of jax.profiler, where programs and JAX itself find them."""
-    start, stop = profiler.start_trace, profiler.stop_trace
+def install(profiler: Any, installation: Installation) -> None:
+    """Wrap the functions of jax.profiler in both modules in which programs and JAX look them up."""
+    for module in (profiler, sys.modules[profiler.start_trace.__module__]):  # `jax.profiler.trace` uses the second
+        installation.wrap(module, "start_trace", _traced_start)
+        installation.wrap(module, "stop_trace", _traced_stop)
 
-    @functools.wraps(start)
+
+def _traced_start(original: Callable[..., Any]) -> Callable[..., Any]:
     def start_trace(log_dir: Any, *args: Any, **kwargs: Any) -> Any:
-        _yield_to_the_program()
-        result = start(log_dir, *args, **kwargs)
+        _end_ours()
+        result = original(log_dir, *args, **kwargs)
         _started(str(log_dir))
         return result
 
-    @functools.wraps(stop)
+    return start_trace
+
+
+def _traced_stop(original: Callable[..., Any]) -> Callable[..., Any]:
     def stop_trace(*args: Any, **kwargs: Any) -> Any:
-        _yield_to_the_program()
-        result = stop(*args, **kwargs)
+        _end_ours()
+        result = original(*args, **kwargs)
         _stopped()
         return result
 
-    for module in (profiler, sys.modules[start.__module__]):  # the second is where `jax.profiler.trace` looks
-        for name, heard in (("start_trace", start_trace), ("stop_trace", stop_trace)):
-            undo.append(functools.partial(setattr, module, name, getattr(module, name)))
-            setattr(module, name, heard)
+    return stop_trace
 
 
 @guarded
@@ -80,7 +82,7 @@ def _stopped() -> None:
 
 
 @guarded
-def _yield_to_the_program() -> None:
+def _end_ours() -> None:
     ours = _ours
     if ours is not None:
         ours.stop()
@@ -101,12 +103,12 @@ def _import(running: _Running) -> None:
     trace = xplane.read(file)
     running.clock.sample()
     spans = record_profile(trace, running.clock)
-    told = {"file": file.name, "spans": spans, "clock_error_ns": running.clock.error_ns(time.time_ns())}
-    _native.record_span(None, "read JAX's profile", "span", began, time.monotonic_ns(), json.dumps(told))
+    summary = {"file": file.name, "spans": spans, "clock_error_ns": running.clock.error_ns(time.time_ns())}
+    _native.record_span(None, "read JAX's profile", "span", began, time.monotonic_ns(), json.dumps(summary))
 
 
 def record_profile(trace: Any, clock: HostClock) -> int:
-    """Tell the recording that runs; gives the number of spans."""
+    """Add a profile to the recording; returns the number of spans."""
     tracks = [_track(row) for row in trace.tracks.to_pylist()]
     at = clock.to_trace
     number = 0
@@ -118,7 +120,7 @@ def record_profile(trace: Any, clock: HostClock) -> int:
         _native.record_span(
             tracks[track],
             name,
-            "span" if category == "compile" else category,  # compiles were told by jax.monitoring already
+            "span" if category == "compile" else category,  # jax.monitoring has reported the compiles
             began,
             max(began, at(start + duration)),
             args,
@@ -141,7 +143,7 @@ def _track(row: dict[str, Any]) -> str:
 
 
 class _Ours:
-    """A profile that we take: without JAX's Python tracer, which costs the program most."""
+    """A profile of ours: without JAX's Python tracer, which is the largest part of the cost."""
 
     def __init__(self, profiler: Any) -> None:
         self._stop = _original(profiler.stop_trace)
@@ -156,7 +158,7 @@ class _Ours:
         self._running = _Running(self._folder.name)
 
     def stop(self) -> None:
-        """End it once, and record what it has."""
+        """End it once, and record its events."""
         global _ours  # noqa: PLW0603  (JAX has one)
         with _lock:
             if _ours is not self:
@@ -187,7 +189,7 @@ def profile() -> Iterator[None]:
     ours: _Ours | None = None
     try:
         ours = _Ours(profiler)
-    except RuntimeError as error:  # one is running already
+    except RuntimeError as error:  # a profile is running
         _log.warning("no profile of JAX is taken here: %s", error)
     with _lock:
         _ours = ours or _ours

@@ -1,8 +1,7 @@
-"""Stands around pyopencl's calls: tells before and after, gives what they give, raises what they raise."""
+"""Wrappers of pyopencl's calls: report before and after; results and exceptions are unchanged."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import time
@@ -13,10 +12,10 @@ import pyopencl as cl
 
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
 from eventide.hooks import feed
-from eventide.integrations._guard import guarded
+from eventide.integrations._patch import guarded
 from eventide.integrations.pyopencl import _memory as memory
 from eventide.integrations.pyopencl import _times as times
-from eventide.integrations.pyopencl._commands import Told
+from eventide.integrations.pyopencl._commands import Description
 from eventide.integrations.pyopencl._queues import (
     Dropped,
     Known,
@@ -34,38 +33,37 @@ _builds = itertools.count(1)
 
 
 class _Command:
-    """One that is being enqueued."""
+    """A command that is being enqueued."""
 
     __slots__ = ("before", "known", "queue", "sync", "work")
 
-    def __init__(self, queue: Queue, told: Told) -> None:
+    def __init__(self, queue: Queue, command: Description) -> None:
         stream = queue.stream
-        queue.wait(told.wait_for)
+        queue.wait(command.wait_for)
         self.queue = queue
         self.work = 0
-        # Behind an event that we know nothing of, a marker stands for what it waits for.
-        name = told.name or ("marker" if queue.in_order and not queue.clear else "")
+        # After a wait for an unknown event, a marker is recorded as work: it has a duration.
+        name = command.name or ("marker" if queue.in_order and not queue.clear else "")
         if name:
-            reads, writes = (told.reads, told.writes) if queue.clear else (None, None)
-            self.work = stream.submit(name, reads, writes)
+            reads, writes = (command.reads, command.writes) if queue.clear else (None, None)
+            self.work = stream.submit(name, reads, writes, category=command.category)
         self.known = Known(queue)
         stream.record(self.known.id)
-        self.sync = sync_of(self.known) if told.blocking else None
+        self.sync = sync_of(self.known) if command.blocking else None
         self.before = time.monotonic_ns()
 
 
-def enqueue(original: Call, describe: Callable[..., Told]) -> Call:
+def enqueue(original: Call, describe: Callable[..., Description]) -> Call:
     """A function that enqueues a command."""
 
     @guarded
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Command | None:
         if not feed.listening():
             return None
-        told = describe(*args, **kwargs)
-        queue = queue_of(told.queue)
-        return None if queue is None else _Command(queue, told)
+        described = describe(*args, **kwargs)
+        queue = queue_of(described.queue)
+        return None if queue is None else _Command(queue, described)
 
-    @functools.wraps(original, ())
     def call(*args: Any, **kwargs: Any) -> Any:
         command = begin(args, kwargs)
         if command is None:
@@ -104,7 +102,7 @@ def _done(command: _Command, result: Any) -> None:
 
 
 def waiting(original: Call, syncs: Callable[..., list[Sync]], after: Callable[..., None] | None = None) -> Call:
-    """A function that blocks. `syncs` tells for what, `after` that it is over."""
+    """A function that blocks. `syncs` returns what it synchronizes with, `after` is called when it has returned."""
     begin = guarded(syncs)
 
     @guarded
@@ -115,7 +113,6 @@ def waiting(original: Call, syncs: Callable[..., list[Sync]], after: Callable[..
             after(*args)
         times.harvest()
 
-    @functools.wraps(original, ())
     def call(*args: Any) -> Any:
         running = (begin(*args) or []) if feed.listening() else []
         try:
@@ -136,22 +133,21 @@ def of_queue(queue: Any) -> list[Sync]:
 
 
 def finished(queue: Any) -> None:
-    """finish() is over."""
+    """finish() has returned."""
     known = queue_of(queue)
     if known is not None:
         known.finished()
 
 
 def leaving(original: Call) -> Call:
-    """CommandQueue.__exit__, which finishes the queue and lets go of it."""
+    """CommandQueue.__exit__, which finishes the queue and releases it."""
 
     @guarded
     def begin(queue: Any) -> None:
         known = queue_of(queue) if feed.listening() else None
         if known is not None:
-            known.goes()
+            known.delete()
 
-    @functools.wraps(original, ())
     def call(self: Any, *args: Any) -> Any:
         begin(self)
         return original(self, *args)
@@ -170,34 +166,31 @@ def of_event(event: Any) -> list[Sync]:
     return of_events((event,))
 
 
-def status(original: property) -> property:
-    """command_execution_status: whoever sees that it is complete knows what is over."""
-    get = original.fget
-    assert get is not None  # noqa: S101 - pyopencl's own property
+def status(original: Call) -> Call:
+    """The getter of command_execution_status: a caller that gets COMPLETE has observed the completion."""
 
     @guarded
-    def over(event: Any) -> None:
+    def observed(event: Any) -> None:
         known = known_event(event)
         if known is not None:
-            known.learnt()
+            known.host_observed_completion()
 
     def fget(event: Any) -> Any:
-        value = get(event)
+        value = original(event)
         if int(value) == _COMPLETE:
-            over(event)
+            observed(event)
         return value
 
-    return property(fget)
+    return fget
 
 
 def kernel_call(original: Call, first: int) -> Call:
-    """Kernel.__call__ and set_args: the arguments from the `first` on are the kernel's."""
+    """Kernel.__call__ and set_args: the arguments from `first` on are those of the kernel."""
 
     @guarded
     def keep(kernel: Any, args: tuple[Any, ...]) -> None:
         kernel._eventide_args = memory.arguments(args) if feed.listening() else None  # noqa: SLF001 - ours
 
-    @functools.wraps(original, ())
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         keep(self, args[first:])
         return original(self, *args, **kwargs)
@@ -217,7 +210,6 @@ def kernel_set_arg(original: Call) -> Call:
             now = (*kept, *((position, access) for _, access in now))
         kernel._eventide_args = None if before is None else now  # noqa: SLF001 - ours
 
-    @functools.wraps(original, ())
     def call(self: Any, position: int, argument: Any) -> Any:
         keep(self, position, argument)
         return original(self, position, argument)
@@ -243,7 +235,6 @@ def build(original: Call) -> Call:
             compile_.stop(error)
             compile_.publish()
 
-    @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         compile_ = begin(self)
         try:

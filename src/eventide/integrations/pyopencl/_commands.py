@@ -1,4 +1,4 @@
-"""What each function that enqueues is told as: one describing function a name of pyopencl._cl, with its parameters."""
+"""The description of each command: one function for each name of pyopencl._cl, with the parameters of that name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from eventide.hooks.feed import Accesses
 from eventide.integrations.pyopencl import _memory as memory
 
 
-class Told(NamedTuple):
-    """A command. Without a name it is no work: a marker or a barrier. Accesses of None: nobody knows."""
+class Description(NamedTuple):
+    """A command. Without a name it is no work: a marker or a barrier. Accesses of None are unknown.
+
+    `category` is that of its span: all named commands but kernels move or fill memory, which is "copy".
+    """
 
     queue: Any
     name: str
@@ -20,26 +23,28 @@ class Told(NamedTuple):
     writes: Accesses | None = None
     wait_for: Any = None
     blocking: bool = False
+    category: str = "copy"
 
 
-def _kernel(queue: Any, kernel: Any, *args: Any, wait_for: Any = None, **_: Any) -> Told:
+def _kernel(queue: Any, kernel: Any, *args: Any, wait_for: Any = None, **_: Any) -> Description:
     given = getattr(kernel, "_eventide_args", None)  # (sizes..., global_offset, wait_for)
     reads, writes = memory.touched(kernel, given)
-    return Told(queue, str(kernel.function_name), reads, writes, args[3] if len(args) > 3 else wait_for)
+    wait_for = args[3] if len(args) > 3 else wait_for
+    return Description(queue, str(kernel.function_name), reads, writes, wait_for, category="work")
 
 
 def _read(  # noqa: PLR0917 - pyopencl's own
     queue: Any, mem: Any, hostbuf: Any, src_offset: int = 0, wait_for: Any = None, is_blocking: bool = True
-) -> Told:
+) -> Description:
     reads = memory.part(mem, src_offset, memoryview(hostbuf).nbytes)
-    return Told(queue, "read buffer", reads, memory.host(hostbuf), wait_for, bool(is_blocking))
+    return Description(queue, "read buffer", reads, memory.host(hostbuf), wait_for, bool(is_blocking))
 
 
 def _write(  # noqa: PLR0917 - pyopencl's own
     queue: Any, mem: Any, hostbuf: Any, dst_offset: int = 0, wait_for: Any = None, is_blocking: bool = True
-) -> Told:
+) -> Description:
     writes = memory.part(mem, dst_offset, memoryview(hostbuf).nbytes)
-    return Told(queue, "write buffer", memory.host(hostbuf), writes, wait_for, bool(is_blocking))
+    return Description(queue, "write buffer", memory.host(hostbuf), writes, wait_for, bool(is_blocking))
 
 
 def _copy(  # noqa: PLR0917 - pyopencl's own
@@ -50,18 +55,20 @@ def _copy(  # noqa: PLR0917 - pyopencl's own
     src_offset: int = 0,
     dst_offset: int = 0,
     wait_for: Any = None,
-) -> Told:
+) -> Description:
     if byte_count is None or byte_count < 0:
         byte_count = min(int(src.size) - src_offset, int(dst.size) - dst_offset)
     reads, writes = memory.part(src, src_offset, byte_count), memory.part(dst, dst_offset, byte_count)
-    return Told(queue, "copy buffer", reads, writes, wait_for)
+    return Description(queue, "copy buffer", reads, writes, wait_for)
 
 
-def _fill(queue: Any, mem: Any, pattern: Any, offset: int, size: int, wait_for: Any = None) -> Told:  # noqa: ARG001, PLR0917
-    return Told(queue, "fill buffer", (), memory.part(mem, offset, size), wait_for)
+def _fill(queue: Any, mem: Any, pattern: Any, offset: int, size: int, wait_for: Any = None) -> Description:  # noqa: ARG001, PLR0917
+    return Description(queue, "fill buffer", (), memory.part(mem, offset, size), wait_for)
 
 
-def _map(queue: Any, buf: Any, flags: Any, offset: int, shape: Any, dtype: Any, *args: Any, **kwargs: Any) -> Told:  # noqa: PLR0917 - pyopencl's own
+def _map(  # noqa: PLR0917 - pyopencl's own
+    queue: Any, buf: Any, flags: Any, offset: int, shape: Any, dtype: Any, *args: Any, **kwargs: Any
+) -> Description:
     import numpy as np
 
     shape = shape if isinstance(shape, tuple | list) else (shape,)
@@ -70,27 +77,27 @@ def _map(queue: Any, buf: Any, flags: Any, offset: int, shape: Any, dtype: Any, 
     read_only = int(flags) == int(cl.map_flags.READ)
     wait_for = args[2] if len(args) > 2 else kwargs.get("wait_for")
     blocking = args[3] if len(args) > 3 else kwargs.get("is_blocking", True)
-    return Told(queue, "map buffer", reads, () if read_only else reads, wait_for, bool(blocking))
+    return Description(queue, "map buffer", reads, () if read_only else reads, wait_for, bool(blocking))
 
 
-def _order(queue: Any, wait_for: Any = None) -> Told:
-    return Told(queue, "", wait_for=wait_for)
+def _order(queue: Any, wait_for: Any = None) -> Description:
+    return Description(queue, "", wait_for=wait_for, category="work")
 
 
-def _unknown(name: str, wait_at: int, block_at: int = -1, *, blocks: bool = False) -> Callable[..., Told]:
-    """A command of which we tell that it ran and what it waited for. The places are of positional arguments."""
+def _unknown(name: str, wait_at: int, block_at: int = -1, *, blocks: bool = False) -> Callable[..., Description]:
+    """A command with unknown accesses. `wait_at` and `block_at` are indices of positional arguments."""
 
-    def describe(*args: Any, **kwargs: Any) -> Told:
+    def describe(*args: Any, **kwargs: Any) -> Description:
         wait_for = args[wait_at] if len(args) > wait_at else kwargs.get("wait_for")
         blocking = kwargs.get("is_blocking", blocks)
         if 0 <= block_at < len(args):
             blocking = args[block_at]
-        return Told(args[0] if args else kwargs["queue"], name, wait_for=wait_for, blocking=bool(blocking))
+        return Description(args[0] if args else kwargs["queue"], name, wait_for=wait_for, blocking=bool(blocking))
 
     return describe
 
 
-COMMANDS: dict[str, Callable[..., Told]] = {
+COMMANDS: dict[str, Callable[..., Description]] = {
     "enqueue_nd_range_kernel": _kernel,
     "_enqueue_read_buffer": _read,
     "_enqueue_write_buffer": _write,

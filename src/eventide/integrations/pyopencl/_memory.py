@@ -1,8 +1,8 @@
-"""Buffers of pyopencl, under addresses of ours, and what kernels do to them.
+"""Buffers of pyopencl, with addresses of ours, and what kernels access of them.
 
-A kernel touches at most the whole of each buffer it is given: that is an upper bound, and told as such. A pointer to
-const is read, any other may be read and written. Kernels say which is which if they were built with argument
-information, else their source does.
+A kernel accesses at most the whole of each buffer argument: that is an upper bound, and reported as such. A pointer to
+const is read, any other may be read and written. The qualifiers come from the kernel's argument information if it was
+built with it, else from its source.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from eventide.runtime.access import lifetimes
 
 _memory: dict[int, Block] = {}  # by cl_mem
 Arguments = tuple[tuple[int, Access], ...] | None
-"""(position, whole buffer) of each that is a buffer; None: something that we cannot follow is among them."""
+"""(position, whole buffer) of each that is a buffer; None: one of them has unknown accesses."""
 
 
 class Block:
-    """Memory of a buffer, kept by pyopencl's own object of it."""
+    """Memory of a buffer; pyopencl's object of the buffer owns it."""
 
     __slots__ = ("address", "device", "key", "nbytes")
 
@@ -38,50 +38,50 @@ class Block:
         _memory[self.key] = self
         feed.allocated(self.device, self.address, self.nbytes)
 
-    def gone(self) -> None:
-        """Nobody has it any more; twice is fine."""
+    def free(self) -> None:
+        """Report that it is freed, once."""
         if _memory.get(self.key) is self:
             del _memory[self.key]
             feed.freed(self.device, self.address, self.nbytes)
 
 
-class _Kept:
+class _Owner:
     __slots__ = ("block",)
 
     def __init__(self, block: Block) -> None:
         self.block = block
 
     def __del__(self) -> None:
-        with suppress(Exception):  # at the end of the process anything may be gone
-            self.block.gone()
+        with suppress(Exception):  # at the end of the process, modules may be torn down
+            self.block.free()
 
 
-def made(memory: Any) -> Block:
-    """A buffer was made: what had its handle before is gone."""
+def created(memory: Any) -> Block:
+    """A buffer was created: an earlier one with its handle is freed."""
     before = _memory.get(int(memory.int_ptr))
     if before is not None:
-        before.gone()
+        before.free()
     block = Block(memory)
-    memory._eventide = _Kept(block)  # noqa: SLF001 - ours
+    memory._eventide = _Owner(block)  # noqa: SLF001 - ours
     return block
 
 
 def released(memory: Any) -> None:
-    """The program gave it back by hand."""
+    """The program released it explicitly."""
     kept = getattr(memory, "_eventide", None)
-    if isinstance(kept, _Kept):
-        kept.block.gone()
+    if isinstance(kept, _Owner):
+        kept.block.free()
 
 
-def part_made(memory: Any, of: Any) -> None:
-    """A sub-buffer was made: it keeps the memory of its buffer, whose own object may go before it."""
+def sub_buffer_created(memory: Any, of: Any) -> None:
+    """A sub-buffer keeps the memory of its buffer, whose own object may be destroyed first."""
     kept = getattr(of, "_eventide", None)
-    if isinstance(kept, _Kept):
-        memory._eventide_of = kept  # noqa: SLF001 - ours
+    if isinstance(kept, _Owner):
+        memory._eventide_of = kept  # noqa: SLF001 - ours; only a reference
 
 
 def whole(memory: Any) -> Access | None:
-    """All of a buffer; None of an image, a pipe and whatever else has no bytes that we could name."""
+    """All of a buffer; None for an image, a pipe and other objects without addressable bytes."""
     if memory.type != cl.mem_object_type.BUFFER:
         return None
     block = _memory.get(int(memory.int_ptr))
@@ -90,7 +90,7 @@ def whole(memory: Any) -> Access | None:
         if parent is not None and int(parent.int_ptr) != int(memory.int_ptr):
             outer = whole(parent)
             return None if outer is None else (outer[0] + int(memory.offset), int(memory.size))
-        block = made(memory)
+        block = created(memory)
     return (block.address, block.nbytes)
 
 
@@ -101,7 +101,7 @@ def part(memory: Any, offset: int, nbytes: int) -> Accesses | None:
 
 
 def host(array: Any) -> Accesses:
-    """The bytes of an array of the host, if they lie together; they are checked against other copies."""
+    """The bytes of a contiguous array of the host; they are checked against other copies."""
     about = getattr(array, "__array_interface__", None)
     if about is None or not getattr(array, "nbytes", 0) or not array.flags.forc:
         return ()

@@ -1,8 +1,7 @@
-"""Queues and events of pyopencl: each queue is a stream of ours, each command's event a record behind it.
+"""Queues and events of pyopencl: each queue is a stream of ours, each command's event is recorded after the command.
 
-An out-of-order queue is a track like any other, but its commands have no order that a stream could have: what they
-touch is then not told. The same holds behind an event that we know nothing of, such as a user event, until the queue
-is finished.
+An out-of-order queue is a track like any other, but its commands are not ordered as in a stream: their accesses are not
+reported. The same holds after a wait for an unknown event, such as a user event, until the queue is finished.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from eventide.hooks import feed
 
 _numbers = itertools.count(1)
 _lock = threading.Lock()  # guards _queues and _events
-_queues: dict[int, Queue | None] = {}  # by cl_command_queue; None: Eventide's own, which tell for themselves
+_queues: dict[int, Queue | None] = {}  # by cl_command_queue; None: Eventide's own, which report through the core
 _devices: dict[int, str] = {}  # by cl_device_id
 _events: dict[int, Known] = {}  # by cl_event, oldest first
 MOST_EVENTS = 1 << 14  # older ones count as unknown
@@ -29,7 +28,7 @@ _wait = cl.Event.wait
 
 
 class Queue:
-    """What we know of a queue."""
+    """A traced queue."""
 
     def __init__(self, queue: Any) -> None:
         properties = int(queue.properties)
@@ -37,7 +36,7 @@ class Queue:
         self.in_order = not properties & int(flags.OUT_OF_ORDER_EXEC_MODE_ENABLE)
         self.timed = bool(properties & int(flags.PROFILING_ENABLE))
         self.clear = self.in_order  # all that its commands wait for is known
-        self._goes = False
+        self._deleted = False
         self.device = device_name(queue.device)
         self.device_key = int(queue.device.int_ptr)
         words = "" if self.in_order else " out of order"
@@ -46,7 +45,7 @@ class Queue:
         self.stream = feed.ForeignStream(self.device, f"queue {number}{words} on {queue.device.name.strip()}{times}")
 
     def wait(self, events: Any) -> None:
-        """What is enqueued from now on comes after these."""
+        """Commands that are enqueued from now on wait for these."""
         for event in events or ():
             known = known_event(event)
             if known is None:
@@ -56,46 +55,46 @@ class Queue:
                 self.clear = self.clear and known.queue.clear
 
     def finished(self) -> None:
-        """Nothing is in it any more."""
+        """All its commands are complete."""
         self.clear = self.in_order
 
-    def goes(self) -> None:
-        """Nobody enqueues any more. To finish it now is to clean up, not to wait for what is known to be over."""
-        if not self._goes:
-            self._goes = True
+    def delete(self) -> None:
+        """No more commands follow. A finish() from now on is cleaning up, not a redundant synchronization."""
+        if not self._deleted:
+            self._deleted = True
             self.stream.delete()
 
 
 class Known:
-    """The event of a command. `handle` is a handle of our own on it: its number is nobody else's as long as we know it,
-    and the program's object may wait when it is dropped.
+    """The event of a command. `handle` is our own reference: while we hold it, the number is not reused. The program's
+    object cannot serve for that, since it may block when it is destroyed.
     """
 
-    __slots__ = ("handle", "id", "over", "queue")
+    __slots__ = ("complete", "handle", "id", "queue")
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.id = feed.new_event()
-        self.over = False  # the host knows that it is
+        self.complete = False  # the host has observed it
         self.handle: Any = None
 
-    def learnt(self) -> None:
-        """The host knows that it is over, from now on."""
-        if not self.over and self.queue.in_order:  # of an out-of-order queue, that says nothing of what came before
-            self.over = True
+    def host_observed_completion(self) -> None:
+        """Report it once. In an out-of-order queue it implies nothing about earlier commands."""
+        if not self.complete and self.queue.in_order:
+            self.complete = True
             feed.host_observed_completion(self.queue.stream, self.id)
 
 
 class _Unordered:
-    """The host waits for one command of an out-of-order queue. It took time; what else is over then, nobody knows."""
+    """The host waits for one command of an out-of-order queue. It takes time, and orders no other command."""
 
     __slots__ = ("_start",)
 
     def __init__(self) -> None:
         self._start = time.monotonic_ns()
 
-    def end(self, *, gave_up: bool = False) -> None:  # noqa: ARG002 - as of the other
-        """It is over."""
+    def end(self, *, gave_up: bool = False) -> None:  # noqa: ARG002 - as feed.Sync
+        """The wait has returned."""
         _native.record_span(None, "event_synchronization", "sync", self._start, time.monotonic_ns())
 
 
@@ -108,7 +107,7 @@ def sync_of(known: Known) -> Sync:
 
 
 class Dropped:
-    """Kept by an event that waits when it is dropped, because it keeps memory of the host."""
+    """Attribute of an event that blocks when it is destroyed, because it keeps memory of the host."""
 
     __slots__ = ("known",)
 
@@ -118,13 +117,13 @@ class Dropped:
     def __del__(self) -> None:
         try:
             _wait(self.known.handle)
-            self.known.learnt()
-        except Exception:  # noqa: BLE001, S110 - at the end of the process anything may be gone
+            self.known.host_observed_completion()
+        except Exception:  # noqa: BLE001, S110 - at the end of the process, modules may be torn down
             pass
 
 
-class _Gone:
-    """Kept by the queue's object: tells when it goes."""
+class _QueueOwner:
+    """Attribute of the queue's object: reports when that is destroyed."""
 
     __slots__ = ("key", "queue")
 
@@ -135,18 +134,18 @@ class _Gone:
         try:
             if _queues.get(self.key) is self.queue:
                 del _queues[self.key]
-            self.queue.goes()
+            self.queue.delete()
         except Exception:  # noqa: BLE001, S110 - as above
             pass
 
 
 def known_event(event: Any) -> Known | None:
-    """What we know of an event."""
+    """The traced event, if it is one."""
     return _events.get(int(event.int_ptr))
 
 
 def keep_event(event: Any, known: Known) -> None:
-    """Know it, as one of the newest."""
+    """Remember it; the oldest one is forgotten beyond MOST_EVENTS."""
     key = int(event.int_ptr)
     known.handle = cl.Event.from_int_ptr(key, True)
     with _lock:
@@ -157,7 +156,7 @@ def keep_event(event: Any, known: Known) -> None:
 
 
 def forget_events() -> None:
-    """Let go of all."""
+    """Forget all."""
     with _lock:
         known = list(_events.values())
         _events.clear()
@@ -165,25 +164,25 @@ def forget_events() -> None:
         feed.event_deleted(one.id)
 
 
-def made(queue: Any) -> None:
-    """A queue was made: what had its handle before is gone."""
+def created(queue: Any) -> None:
+    """A queue was created: an earlier one with its handle no longer exists."""
     _queues.pop(int(queue.int_ptr), None)
     queue_of(queue)
 
 
 def queue_of(queue: Any) -> Queue | None:
-    """What we know of a queue, met now if never before; None for those of Eventide's own device."""
+    """The traced queue, created at its first use; None for those of Eventide's own device."""
     key = int(queue.int_ptr)
     try:
         return _queues[key]
     except KeyError:
         pass
-    met = None if _called_by_eventide() else Queue(queue)
+    traced = None if _called_by_eventide() else Queue(queue)
     with _lock:
-        met = _queues.setdefault(key, met)
-    if met is not None:
-        queue._eventide = _Gone(key, met)  # noqa: SLF001 - ours
-    return met
+        traced = _queues.setdefault(key, traced)
+    if traced is not None:
+        queue._eventide = _QueueOwner(key, traced)  # noqa: SLF001 - ours
+    return traced
 
 
 def device_name(device: Any) -> str:
@@ -198,7 +197,7 @@ def device_name(device: Any) -> str:
 
 def _called_by_eventide() -> bool:
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way
-    for _ in range(10):
+    for _ in range(12):
         if frame is None:
             return False
         if str(frame.f_globals.get("__name__", "")).startswith("eventide.backends."):

@@ -1,7 +1,7 @@
-"""When commands ran: read in batches from events that are over, while the program waits anyway, on the trace's clock.
+"""When commands ran: read in batches from complete events, while the program blocks anyway, on the clock of the trace.
 
-The clock of a device is measured on the way: a driver writes down when it took a command (QUEUED), and that was between
-two readings of ours. Queues without timestamps get the host's times: from the call to when we saw that it was over.
+This also measures the clock of a device: a driver stores when it received a command (QUEUED), which is between two
+readings of ours. Queues without timestamps get host times: from the call to when we detected completion.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pyopencl as cl
 from eventide import _native
 from eventide.integrations.pyopencl._queues import Queue
 
-BATCH = 1024  # commands that are kept before we look
-MOST = 1 << 16  # beyond these the oldest has no end in the trace
+BATCH = 1024  # pending commands before they are polled
+MOST = 1 << 16  # beyond this number the oldest has no end in the trace
 
 _STATUS = cl.event_info.COMMAND_EXECUTION_STATUS
 _COMPLETE = int(cl.command_execution_status.COMPLETE)
@@ -25,7 +25,7 @@ _get_info = cl.Event.get_info
 
 
 class Command(NamedTuple):
-    """A command whose times are to come. The call that enqueued it lasted from `before` to `after`."""
+    """A command whose times are pending. The call that enqueued it lasted from `before` to `after`."""
 
     queue: Queue
     work: int
@@ -40,18 +40,18 @@ _clocks: dict[int, Any] = {}  # by cl_device_id
 
 
 def keep(queue: Queue, work: int, event: Any, before: int) -> None:
-    """Read the times of this command later. `event` is a handle of our own."""
+    """Read the times of this command later. `event` is our own reference."""
     _pending.append(Command(queue, work, event, before, time.monotonic_ns()))
     if len(_pending) >= BATCH and len(_pending) % BATCH == 0:
         harvest()
 
 
 def harvest() -> None:
-    """Tell the times of all commands that are over."""
+    """Record the times of all complete commands."""
     if not _lock.acquire(blocking=False):
         return
     try:
-        over: list[tuple[Command, int]] = []
+        complete: list[tuple[Command, int]] = []
         for _ in range(len(_pending)):
             try:
                 command = _pending.popleft()
@@ -61,14 +61,14 @@ def harvest() -> None:
             if status > _COMPLETE:
                 _pending.append(command)
             else:
-                over.append((command, status))
-        _tell(over)
+                complete.append((command, status))
+        _record(complete)
     finally:
         _lock.release()
 
 
 def forget() -> None:
-    """Nobody asks for times any more."""
+    """Discard what is pending."""
     _pending.clear()
 
 
@@ -78,11 +78,11 @@ class _Times(NamedTuple):
     end: int
 
 
-def _tell(over: list[tuple[Command, int]]) -> None:
-    times = [_times(command, status) for command, status in over]
-    _measure([(command, one) for (command, _), one in zip(over, times, strict=True) if one is not None])
+def _record(complete: list[tuple[Command, int]]) -> None:
+    times = [_times(command, status) for command, status in complete]
+    _measure([(command, one) for (command, _), one in zip(complete, times, strict=True) if one is not None])
     now = time.monotonic_ns()
-    for (command, status), one in zip(over, times, strict=True):
+    for (command, status), one in zip(complete, times, strict=True):
         clock = _clocks.get(command.queue.device_key)
         if one is None or clock is None:
             start, end = command.after, now

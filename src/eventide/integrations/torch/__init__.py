@@ -1,13 +1,16 @@
-"""The adapter of torch: what torch.compile does is heard by ``eventide.compiling``, and spans show in torch's traces.
+"""The integration of torch: torch.compile feeds ``eventide.compiling``, and spans are visible in torch's profilers.
 
 install()            idempotent; works before torch is imported and survives torch._dynamo.reset()
-uninstall()          torch is as it was
+uninstall()          restores torch
 mirror_gpu_trace()   torch's own hooks of CUDA and XPU streams, events and memory feed ours
 
-While a profiler of the program's own runs, our spans are told to it too (_profilers). Operators and device
-activity come from a session of ours at torch's profiler (_session), which ``eventide run`` opens; modules, memory
-and FLOPs are ``eventide.profiler``'s. While a sanitizer is on, what torch's operators touch inside of work on Eventide
-streams is told to it, installed or not (accesses).
+    _compile, _compile_metrics   torch.compile             _session            operators and devices of a recording
+    _operators                   torch's callbacks         _kineto             torch's own profiler
+    _dispatch, _memory           operators in detail       _kineto_events      its events -> spans
+    _modules                     forwards of modules       _profilers          profilers of the program
+    _steps                       steps of optimizers       _gpu_hooks          mirror_gpu_trace
+    _run, _profile               all of it, for `eventide run` and for `et.profile`
+    accesses                     what operators access in work on our streams, while a sanitizer is active
 """
 
 from __future__ import annotations
@@ -16,44 +19,46 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eventide._util.on_import import ImportHook, when_imported
-from eventide.integrations._unheard import unheard
+from eventide.integrations._patch import Installation, cannot_trace
 from eventide.integrations.torch import _compile, _profilers
-from eventide.integrations.torch._mirror import mirror_gpu_trace
+from eventide.integrations.torch._gpu_hooks import mirror_gpu_trace
 
 if TYPE_CHECKING:
+    from eventide.integrations.torch._profile import TorchWatch
     from eventide.integrations.torch._run import CHOICES, TorchRun
     from eventide.integrations.torch._steps import TorchSteps
-    from eventide.integrations.torch._watch import TorchWatch
 
 __all__ = ["CHOICES", "TorchRun", "TorchSteps", "TorchWatch", "install", "installed", "mirror_gpu_trace", "uninstall"]
 
 # For the profiler and `eventide run`, not for programs. Most of these import torch: imported on first use.
-_ON_USE = {"CHOICES": "_run", "TorchRun": "_run", "TorchSteps": "_steps", "TorchWatch": "_watch"}
+_ON_USE = {"CHOICES": "_run", "TorchRun": "_run", "TorchSteps": "_steps", "TorchWatch": "_profile"}
 
-installed = _compile.installed
-
-
-class _State:
-    waiting: ImportHook | None = None  # for torch to be imported; kept when it was
+_installation = Installation("torch")
 
 
 def install() -> None:
-    """Hear torch from now on. It need not be imported yet, and is not imported by this."""
+    """Trace torch from now on. It need not be imported yet, and is not imported by this."""
+    if importlib.util.find_spec("torch") is None:
+        raise cannot_trace("torch", ModuleNotFoundError(name="torch"))
     if "torch" in sys.modules and importlib.util.find_spec("torch._dynamo") is None:
-        raise unheard("torch", ModuleNotFoundError("No module named 'torch._dynamo'"))
-    if not installed():
-        _compile.install()
-        _State.waiting = when_imported("torch", _profilers.install)
+        raise cannot_trace("torch", ModuleNotFoundError("No module named 'torch._dynamo'"))
+    _installation.install(_apply)
 
 
 def uninstall() -> None:
-    """Hear it no more; torch is as it was."""
-    hook, _State.waiting = _State.waiting, None
-    if hook is not None:
-        hook.close()
-    _profilers.uninstall()
-    _compile.uninstall()
+    """Stop tracing and restore torch."""
+    _installation.uninstall()
+
+
+def installed() -> bool:
+    """True between install() and uninstall()."""
+    return _installation.installed
+
+
+def _apply() -> None:
+    _compile.install(_installation)
+    _installation.on_uninstall(_profilers.uninstall)
+    _installation.when_imported("torch", _profilers.install)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,26 +1,24 @@
 """torch.compile feeds the compile callbacks.
 
-torch tells each compile, nested ones too, to the `install_callbacks` of one object, torch._dynamo.callback_handler. We
-stand in front of that method: our callbacks run before torch takes the lock of its counter and after it has let go, on
-the thread that compiles. reset() forgets torch's callbacks, not us. What torch learns about a compile it tells when the
-compile is over, as metrics (_compile_metrics.py); our record waits for them.
+torch calls `install_callbacks` of one object, torch._dynamo.callback_handler, for each compile, nested ones too. We
+wrap that method: our callbacks run before torch takes the lock of its counter and after it has released it, on the
+thread that compiles. torch._dynamo.reset() removes torch's callbacks, not ours. torch reports the details of a compile
+when it is complete, as metrics (_compile_metrics.py); our record is published with them.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import re
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from eventide._util.on_import import ImportHook, when_imported
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
-from eventide.errors import UsageError
+from eventide.integrations._patch import Installation, guarded, version_of
 from eventide.integrations.torch import _compile_metrics as metrics
 
 MODULE = "torch._dynamo.callback"
@@ -30,73 +28,30 @@ _log = logging.getLogger("eventide.integrations")
 _COMPILE_ID = re.compile(r"(?:!\d+/)?\d+/(\d+)")
 
 
-class _State:
-    """Who guards what: `lock` guards the others."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.waiting: ImportHook | None = None  # for torch's compiler to be imported; kept when it was
-        self.handler: Any = None  # torch's, while we stand in front of it
+def install(installation: Installation) -> None:
+    """Trace torch.compile until the installation is removed; torch's compiler need not be imported yet."""
+    installation.on_uninstall(metrics.stop_collecting)
+    installation.on_uninstall(metrics.flush)
+    installation.when_imported(MODULE, partial(_patch, installation))
 
 
-_state = _State()
-
-
-def install() -> None:
-    """Hear torch.compile from now on. torch need not be imported yet, and is not imported by this."""
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError("torch is not installed; pip install torch")
-    if installed():
-        return
-    hook = when_imported(MODULE, _patch)
-    with _state.lock:
-        _state.waiting = hook
-
-
-def installed() -> bool:
-    """True between install() and uninstall()."""
-    return _state.waiting is not None
-
-
-def uninstall() -> None:
-    """Hear it no more; torch is as it was."""
-    with _state.lock:
-        hook, _state.waiting = _state.waiting, None
-        handler, _state.handler = _state.handler, None
-    if hook is not None:
-        hook.close()
-    if handler is not None:
-        handler.__dict__.pop("install_callbacks", None)
-    metrics.flush()
-    metrics.unwatch()
-
-
-def _patch() -> None:
+def _patch(installation: Installation) -> None:
     handler: Any = getattr(sys.modules[MODULE], "callback_handler", None)
-    original = getattr(handler, "install_callbacks", None)
-    if original is None:
-        version = getattr(sys.modules.get("torch"), "__version__", "?")
-        _log.warning("torch %s: %s has no callback_handler.install_callbacks; compiles are not heard", version, MODULE)
+    if not hasattr(handler, "install_callbacks"):
+        version = version_of("torch")
+        _log.warning("torch %s: %s has no callback_handler.install_callbacks; compiles are not traced", version, MODULE)
         return
-    with _state.lock:
-        _state.handler = handler
-    handler.install_callbacks = lambda *args, **kwargs: _Watched(original, args, kwargs)
+    installation.wrap(handler, "install_callbacks", lambda original: partial(_TracedCompile, original))
 
 
-class _Watched:
-    """Stands around torch's own context manager. Nothing of ours gets into torch but Ctrl-C."""
+class _TracedCompile:
+    """Wraps torch's own context manager. No error of ours reaches torch, except Ctrl-C."""
 
     __slots__ = ("_compile", "_inner")
 
-    def __init__(
-        self, original: Callable[..., AbstractContextManager[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, original: Callable[..., AbstractContextManager[Any]], *args: Any, **kwargs: Any) -> None:
         self._inner = original(*args, **kwargs)
-        self._compile: Compile | None = None
-        try:
-            self._compile = _begin(*args, **kwargs)
-        except Exception:  # noqa: BLE001  (never into torch)
-            _log.exception("a compile of torch is not heard")
+        self._compile = _begin(*args, **kwargs)
 
     def __enter__(self) -> Any:
         return self._inner.__enter__()
@@ -108,17 +63,15 @@ class _Watched:
             return self._inner.__exit__(kind, error, trace)
         finally:
             if self._compile is not None:
-                try:
-                    _end(self._compile, error)
-                except Exception:  # noqa: BLE001  (never into torch)
-                    _log.exception("the end of a compile of torch is not heard")
+                _end(self._compile, error)
 
 
+@guarded
 def _begin(trigger: Any = None, compile_id: Any = None, *_: Any, **__: Any) -> Compile:
     name = getattr(trigger, "name", "DYNAMO")  # torch 2.6 gives no arguments
     known = CallbackTrigger.__members__.get(name, CallbackTrigger.OTHER)
-    metrics.watch()
-    metrics.flush()  # what torch told nothing about
+    metrics.collect()
+    metrics.flush()  # compiles without metrics
     identity = str(compile_id)
     code = _code_being_compiled()
     function = code.co_name if code is not None else metrics.name_of(identity)
@@ -127,28 +80,29 @@ def _begin(trigger: Any = None, compile_id: Any = None, *_: Any, **__: Any) -> C
     return callback_handler.begin(known, identity, name=function)
 
 
+@guarded
 def _end(compile_: Compile, error: BaseException | None) -> None:
     skipped = error is not None and any(kind.__name__ == "SkipFrame" for kind in type(error).__mro__)
     compile_.stop(None if skipped else error)
     known: dict[str, Any] = {"recompile": is_recompile(compile_.args.compile_id)}
-    if skipped:  # torch looked at the function and left it to Python
+    if skipped:  # torch does not compile the function
         known |= {"ok": None, "details": {"skipped": str(error)}}
-    if compile_.depth == 0 and metrics.coming():
-        metrics.wait_for(compile_, known)
+    if compile_.depth == 0 and metrics.expected():
+        metrics.publish_with_metrics(compile_, known)
     else:
         compile_.publish(**known)
 
 
 def is_recompile(compile_id: str) -> bool | None:
-    """0/0 is the first compile of frame 0, 0/1 the second; None where the id says nothing."""
+    """0/0 is the first compile of frame 0, 0/1 the second; None for an id of another form."""
     found = _COMPILE_ID.match(compile_id)
     return int(found[1]) > 0 if found else None
 
 
 def _code_being_compiled() -> CodeType | None:
-    """Torch tells only an id; the function is a variable of the frame that calls us."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (the one way to the frames of callers)
-    for _ in range(12):
+    """Torch passes only an id; the function is a variable of a calling frame."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (the only way to the frames of callers)
+    for _ in range(16):
         if frame is None or frame.f_code.co_name == "compile_inner":
             break
         frame = frame.f_back

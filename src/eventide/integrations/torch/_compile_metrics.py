@@ -1,7 +1,7 @@
-"""What torch knows about a compile once it is over: its CompilationMetrics, caught as torch files them.
+"""The details of a complete compile: torch's CompilationMetrics, taken when torch stores them.
 
-torch appends them to a bounded deque; ours tells us when one is added and is otherwise the same. Metrics come on the
-thread that compiled, after the compile, and only for its outermost compile.
+torch appends them to a bounded deque; ours calls us when one is added and is otherwise the same. torch appends them on
+the thread that compiled, after the compile, and only for the outermost compile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from eventide.compiling import CallbackTrigger, Compile
 
 _log = logging.getLogger("eventide.integrations")
-_local = threading.local()  # .pending: (compile, what is known) that wait for their metrics
+_local = threading.local()  # .pending: (compile, known details) of compiles whose metrics are pending
 _names: OrderedDict[str, CodeType] = OrderedDict()  # by compile id: backward compiles have the id of their forward
 _NAMES = 4096
 
@@ -41,63 +41,63 @@ DETAILS = {
 
 
 class _Deque(deque[Any]):
-    """torch's deque of metrics, which tells us what is added."""
+    """torch's deque of metrics, which calls us when one is added."""
 
     def append(self, item: Any) -> None:
         super().append(item)
         try:
             _arrived(item)
         except Exception:  # noqa: BLE001  (never into torch)
-            _log.exception("metrics of a compile of torch were not understood")
+            _log.exception("metrics of a compile of torch were not recorded")
 
 
-def watch() -> None:
-    """Stand in for torch's deque; again where torch made a new one."""
+def collect() -> None:
+    """Replace torch's deque; again if torch has created a new one."""
     utils = sys.modules.get("torch._dynamo.utils")
     theirs = getattr(utils, "_compilation_metrics", None)
     if isinstance(theirs, deque) and not isinstance(theirs, _Deque):
         utils._compilation_metrics = _Deque(theirs, theirs.maxlen)  # type: ignore[union-attr]  # noqa: SLF001
 
 
-def unwatch() -> None:
-    """Give torch a plain deque back."""
+def stop_collecting() -> None:
+    """Restore a plain deque."""
     utils = sys.modules.get("torch._dynamo.utils")
     ours = getattr(utils, "_compilation_metrics", None)
     if isinstance(ours, _Deque):
         utils._compilation_metrics = deque(ours, ours.maxlen)  # type: ignore[union-attr]  # noqa: SLF001
 
 
-def coming() -> bool:
-    """Will torch file metrics on this thread when it is done?"""
+def expected() -> bool:
+    """Will torch store metrics on this thread at the end of the compile?"""
     utils = sys.modules.get("torch._dynamo.utils")
     if not isinstance(getattr(utils, "_compilation_metrics", None), _Deque):
         return False
     try:
         return bool(utils.get_metrics_context().in_progress())  # type: ignore[union-attr]
-    except Exception:  # noqa: BLE001  (another version of torch: the record goes out without them)
+    except Exception:  # noqa: BLE001  (another version of torch: the record has none)
         return False
 
 
 def remember(compile_id: str, code: CodeType) -> None:
-    """The function of a compile id, for the compiles that come later under the same id."""
+    """Store the function of a compile id, for later compiles with the same id."""
     _names[compile_id] = code
     while len(_names) > _NAMES:
         _names.popitem(last=False)
 
 
 def name_of(compile_id: str) -> str | None:
-    """The function's name, if its compile was seen."""
+    """The function's name, if its compile was traced."""
     code = _names.get(compile_id)
     return code.co_name if code is not None else None
 
 
-def wait_for(compile_: Compile, known: dict[str, Any]) -> None:
-    """Publish this compile when its metrics come, or when it is clear that they will not."""
+def publish_with_metrics(compile_: Compile, known: dict[str, Any]) -> None:
+    """Publish this compile when its metrics are stored, or at the next flush()."""
     _pending().append((compile_, known))
 
 
 def flush() -> None:
-    """Publish what still waits on this thread, as it is."""
+    """Publish the compiles of this thread whose metrics are pending, without them."""
     pending = _pending()
     while pending:
         compile_, known = pending.pop(0)
@@ -124,22 +124,22 @@ def _is_backward(item: Any) -> bool:
 
 
 def _merge(known: dict[str, Any], item: Any) -> dict[str, Any]:
-    told = dict(_details(item)) | known.get("details", {})
+    details = dict(_details(item)) | known.get("details", {})
     breaks = _graph_breaks(item)
     if breaks:
-        told["graph_break_reasons"] = breaks
+        details["graph_break_reasons"] = breaks
     return known | {
         "name": getattr(item, "co_name", None),
         "reason": getattr(item, "recompile_reason", None),
         "graph_breaks": None if breaks is None else len(breaks),
         "cache_hit": _cache_hit(item),
         "stages_ns": tuple(_stages(item)) or None,
-        "details": told,
+        "details": details,
     }
 
 
 def _graph_breaks(item: Any) -> list[str] | None:
-    """Why the graph ends before the function does; torch starts over at each, and says so. None: it did not tell."""
+    """The reasons of graph breaks; torch restarts at each, and lists the reasons. None: not reported."""
     restarts = getattr(item, "restart_reasons", None)
     return None if restarts is None else sorted(str(text) for text in restarts if "graph break" in str(text).lower())
 
@@ -159,7 +159,7 @@ def _details(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _cache_hit(item: Any) -> bool | None:
-    """True if every cache that was asked had it; None if none was asked."""
+    """True if there were only hits; None if no cache was used."""
     hits = sum(getattr(item, f"{cache}_cache_hit_count", 0) or 0 for cache in CACHES)
     misses = sum(getattr(item, f"{cache}_cache_miss_count", 0) or 0 for cache in CACHES)
     return None if hits + misses == 0 else misses == 0

@@ -1,10 +1,9 @@
-"""Operators of torch: each becomes a span, with what was asked for. Imports torch, so it is itself imported on use.
+"""Operators of torch in detail: each becomes a span with the requested details. Imports torch.
 
 Details come from a TorchDispatchMode, below autograd: what runs, forward and backward. Such a mode belongs to one
-thread; the thread that profiles has it for as long as it profiles, others while they are inside the profiled module.
-Profiles that run at the same time share all this: an operator is recorded once, with what any of them asked for.
-Operators of all other threads, and all where no details are asked for, come from torch's callbacks
-(integrations/torch/_operators.py).
+thread; the profiled thread has it during the profile, others while they are inside the profiled module. Profiles at the
+same time share this: an operator is recorded once, with all requested details. Operators of other threads, and all
+without details, come from torch's callbacks (_operators.py).
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from eventide.integrations.torch._modules import innermost
 from eventide.recording import record_span
 
 _log = logging.getLogger("eventide.profiler")
-_SEQUENCES = 1 << 16  # operators of the forward whose module is remembered for the backward
-_listeners: list[OpsListener] = []  # replaced, never changed
-_local = threading.local()  # .depth: who wants to hear this thread; .mode
+_SEQUENCES = 1 << 16  # operators of the forward whose module is kept for the backward
+_listeners: list[OpsListener] = []  # immutable: replaced
+_local = threading.local()  # .depth: number of trace_this_thread(); .mode
 _module_of_sequence: dict[int, str] = {}  # by autograd's sequence number
-_lock = threading.Lock()  # guards the replacing of _listeners
+_lock = threading.Lock()  # guards the replacement of _listeners
 
 
 class Options(Protocol):
-    """What is asked about each operator; et.profile has flags of these names."""
+    """The requested details; et.profile has flags of these names."""
 
     @property
     def in_detail(self) -> bool: ...
@@ -49,7 +48,7 @@ class Options(Protocol):
 
 
 class OpsListener:
-    """One profile's ear: what it asks for, and what it counts. Without `mode` it asks for nothing: callbacks hear."""
+    """What one profile requests, and what it counts. Without `mode` nothing is done here: callbacks record."""
 
     def __init__(self, options: Options, *, mode: bool) -> None:
         self.options = options
@@ -60,7 +59,7 @@ class OpsListener:
         self._thread: threading.Thread | None = None  # which started it
 
     def start(self) -> None:
-        """Hear the operators of this thread, and of those that say so."""
+        """Trace the operators of this thread, and of those that call trace_this_thread()."""
         if not self._mode:
             return
         with _lock:
@@ -70,12 +69,12 @@ class OpsListener:
                 self.memory = shared[0] if shared else TorchMemory()
             _replace([*_listeners, self])
         self._thread = threading.current_thread()
-        hear_this_thread()
+        trace_this_thread()
 
     def stop(self) -> None:
-        """Hear no more. Called on another thread than start, the mode stays there and does nothing.
+        """Stop tracing. Called on another thread than start(), the mode stays there and does nothing.
 
-        If that is the main thread, it takes the mode off as soon as it can.
+        If that is the main thread, it removes the mode as soon as it can.
         """
         if not self._mode:
             return
@@ -99,17 +98,17 @@ class OpsListener:
 
 
 def _replace(listeners: list[OpsListener]) -> None:
-    global _listeners  # noqa: PLW0603  (whoever walks the old one goes on with it)
+    global _listeners  # noqa: PLW0603  (a running operator continues with the old one)
     _listeners = listeners
 
 
-def asked_for(flag: str) -> bool:
-    """Does any profile that runs ask for this?"""
+def requested(flag: str) -> bool:
+    """Does any running profile request this?"""
     return any(getattr(one.options, flag) for one in _listeners)
 
 
-def hear_this_thread() -> None:
-    """Each call wants one leave_this_thread()."""
+def trace_this_thread() -> None:
+    """Each call needs one leave_this_thread()."""
     _local.depth = getattr(_local, "depth", 0) + 1
     if _local.depth == 1:
         _native.torch_operators_mute(True)
@@ -118,7 +117,7 @@ def hear_this_thread() -> None:
 
 
 def leave_this_thread() -> None:
-    """The last one takes the mode off."""
+    """The last one removes the mode."""
     depth = getattr(_local, "depth", 0)
     if depth:
         _local.depth = depth - 1
@@ -129,25 +128,25 @@ def leave_this_thread() -> None:
 
 
 def _leave_if_innermost() -> None:
-    """Wherever this thread is: a mode of somebody else, entered after ours, is not ours to end."""
+    """Called at any point of this thread: a mode of the program that was entered after ours must end first."""
     if _local.__dict__.get("mode") is _get_current_dispatch_mode():
         leave_this_thread()
 
 
-class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are checked
-    """Tells of each operator and changes nothing."""
+class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not installed where types are checked
+    """Records each operator and changes nothing."""
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Compiled code stays compiled: without this, torch.compile would leave everything to Python."""
+        """Without this, torch.compile would compile nothing while the mode is active."""
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not _listeners:
             return func(*args, **kwargs)
-        if torch.is_inference_mode_enabled() and asked_for("with_flops") and func._overloadpacket not in flop_registry:  # noqa: SLF001
-            # Without autograd above, composite operators arrive whole; only their parts have a formula.
+        if torch.is_inference_mode_enabled() and requested("with_flops") and func._overloadpacket not in flop_registry:  # noqa: SLF001
+            # Without autograd, composite operators are not decomposed; only their parts have a formula.
             with self:
                 parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
@@ -156,14 +155,14 @@ class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not there wher
         try:
             out = func(*args, **kwargs)
         except BaseException as error:
-            _heard(_Call(func, args, kwargs, error), start, time.monotonic_ns())
+            _record_guarded(_Call(func, args, kwargs, error), start, time.monotonic_ns())
             raise
-        _heard(_Call(func, args, kwargs, out), start, time.monotonic_ns())
+        _record_guarded(_Call(func, args, kwargs, out), start, time.monotonic_ns())
         return out
 
 
 class _Call(NamedTuple):
-    """One operator: what it was given, and what came out, a result or an exception."""
+    """One operator: its arguments, and its result or exception."""
 
     func: Any
     args: Any
@@ -171,8 +170,8 @@ class _Call(NamedTuple):
     out: Any
 
 
-def _heard(call: _Call, start: int, end: int) -> None:
-    """One operator is over. A mistake of ours is logged once and never reaches the program."""
+def _record_guarded(call: _Call, start: int, end: int) -> None:
+    """One operator is complete. An error of ours is logged once and never reaches the program."""
     try:
         _record(call, start, end)
     except Exception:  # noqa: BLE001  (never into the program)
@@ -182,23 +181,23 @@ def _heard(call: _Call, start: int, end: int) -> None:
 
 
 def _record(call: _Call, start: int, end: int) -> None:
-    node = torch._C._current_autograd_node()  # noqa: SLF001  (torch has no other name for it)
+    node = torch._C._current_autograd_node()  # noqa: SLF001  (torch has no public name for it)
     about: dict[str, Any] = {} if node is None else {"backward": node.name()}
     module = _module_of(node)
-    if module and asked_for("with_modules"):
+    if module and requested("with_modules"):
         about["module"] = module
-    if asked_for("report_input_shapes"):
+    if requested("report_input_shapes"):
         values = (*call.args, *call.kwargs.values())
         about |= {"shapes": [_shape(value) for value in values], "types": [_type(value) for value in values]}
     if isinstance(call.out, BaseException):
         about["error"] = f"{type(call.out).__name__}: {call.out}"
     else:
-        if asked_for("with_flops"):
+        if requested("with_flops"):
             _count_flops(call, about, module)
         for memory in {one.memory for one in _listeners if one.memory is not None}:
-            memory.see(call.out)
-    if _native.torch_operators_muted():  # else autograd brought the mode along, and the callbacks have told it
-        record_span(call.func._schema.name, "op", start, end, about, stack=asked_for("with_stack"))  # noqa: SLF001  (as above)
+            memory.track(call.out)
+    if _native.torch_operators_muted():  # else autograd entered the mode on its own thread, and the callbacks record it
+        record_span(call.func._schema.name, "op", start, end, about, stack=requested("with_stack"))  # noqa: SLF001  (as above)
 
 
 def _module_of(node: Any) -> str:
@@ -207,7 +206,7 @@ def _module_of(node: Any) -> str:
         return _module_of_sequence.get(node._sequence_nr(), "")  # noqa: SLF001  (as above)
     module = innermost()
     if module and torch.is_grad_enabled() and len(_module_of_sequence) < _SEQUENCES:
-        # The operator took its number just before it came here; its node in the backward has the same.
+        # The operator got its number just before; its node in the backward has the same.
         _module_of_sequence[torch._C._autograd._get_sequence_nr() - 1] = module  # noqa: SLF001  (as above)
     return module
 

@@ -1,6 +1,6 @@
-"""Memory of torch: each storage that an operator makes, until it is freed. Imports torch.
+"""Memory of torch: each storage that an operator allocates, until it is freed. Imports torch.
 
-Counted is what operators made since the profile began; what was there before is not known, and not guessed.
+Only storages that were allocated since the profile began are counted.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ class TorchMemory:
         self.peak: dict[str, int] = {}
         self._closed = False
 
-    def see(self, out: Any) -> None:
-        """What an operator returned; views of known storages are nothing new."""
+    def track(self, out: Any) -> None:
+        """Track the storages of an operator's result; views of known storages add nothing."""
         if isinstance(out, torch.Tensor):
-            self._see_one(out)
+            self._track_one(out)
         elif isinstance(out, list | tuple):
             for one in out:
-                self.see(one)
+                self.track(one)
 
-    def _see_one(self, tensor: Any) -> None:
+    def _track_one(self, tensor: Any) -> None:
         if tensor.layout is not torch.strided or tensor.device.type == "meta":
             return
         storage = tensor.untyped_storage()
-        key, size = storage._cdata, storage.nbytes()  # noqa: SLF001  (the one name of a storage that views share)
+        key, size = storage._cdata, storage.nbytes()  # noqa: SLF001  (the identity of a storage, shared by its views)
         device = str(tensor.device) if tensor.device.index is not None else f"{tensor.device.type}:0"
         with self._lock:
             if not size or key in self._live or self._closed:
                 return
             self._live[key] = (device, size)
             weakref.finalize(storage, self._freed, key, storage.data_ptr()).atexit = False
-            self._tell(device, size, storage.data_ptr())
+            self._report(device, size, storage.data_ptr())
 
     def _freed(self, key: int, address: int) -> None:
         with self._lock:
             known = self._live.pop(key, None)
             if known is not None and not self._closed:
-                self._tell(known[0], -known[1], address)
+                self._report(known[0], -known[1], address)
 
-    def _tell(self, device: str, size: int, address: int) -> None:
+    def _report(self, device: str, size: int, address: int) -> None:
         self._total[device] = total = self._total.get(device, 0) + size
         self.peak[device] = max(self.peak.get(device, 0), total)
         _native.profiler_memory_event(address, size, total, total, device)
 
     def close(self) -> None:
-        """Tell no more."""
+        """Report no more."""
         with self._lock:
             self._closed = True
             self._live.clear()

@@ -1,31 +1,81 @@
-"""Modules of torch: the forward of the profiled module, and of those inside it, or of all, as spans. Imports torch."""
+"""Forwards of torch's modules as spans: of the profiled module and those inside it, or of all. Imports torch."""
 
 from __future__ import annotations
 
 import functools
 import json
 import logging
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from eventide import _native
 from eventide._util import process
-from eventide.integrations.torch._calls import Calls
-from eventide.integrations.torch._names import Names
+from eventide.integrations._patch import Installation
 
 _log = logging.getLogger("eventide.profiler")
-_local = threading.local()  # .open: the forwards that run on this thread; .failed: a mistake of ours was logged
-_lock = threading.Lock()  # guards the replacing of _audience
-_names = Names()
+_local = threading.local()  # .open: running forwards of this thread; .failed: an error of ours was logged
+_lock = threading.Lock()  # guards the replacement of _listeners
+_installation = Installation()  # while there are listeners
+_DYNAMO_NAME = "unpatched_nn_module_call"
+_DYNAMO_MODULES = ("torch._dynamo.utils", "torch._dynamo.variables.nn_module")
+_Place = tuple[str, tuple[str, ...]]  # a path and its parts
+_NOWHERE: _Place = ("", ())
+
+
+class _Paths:
+    """Paths such as "encoder.0", by parent and child: torch walks the whole tree for one. Keeps no module alive."""
+
+    def __init__(self) -> None:
+        # By the parent's id, then by the child's: modules may define their own comparison. The weak reference removes
+        # the entry before the id can be reused.
+        self._known: dict[int, tuple[weakref.ref[Any], dict[int, _Place]]] = {}
+
+    def known(self, parent: Any, child: Any) -> str:
+        """The path found by the last walk; empty: there was none, or the tree has changed since."""
+        known = self._known.get(id(parent))
+        if known is None:
+            return ""
+        path, parts = known[1].get(id(child), _NOWHERE)
+        for part in parts:
+            inside: Any = getattr(parent, "_modules", ())  # get_submodule takes ten times as long
+            if part not in inside:
+                return ""
+            parent = inside[part]
+        return path if parent is child else ""
+
+    def walk(self, parent: Any) -> None:
+        """Find the paths of all modules inside the parent."""
+        key = id(parent)
+        found: dict[int, _Place] = {key: _NOWHERE}
+        _find_paths(parent, (), found)
+        self._known[key] = (weakref.ref(parent, lambda _: self._forget(key)), found)
+
+    def _forget(self, key: int) -> None:
+        self._known.pop(key, None)
+
+
+def _find_paths(module: Any, above: tuple[str, ...], found: dict[int, _Place]) -> None:
+    """As named_modules(), which needs hashable modules and may be overridden by the program."""
+    for name, child in module._modules.items():  # noqa: SLF001  (named_children() is slow)
+        if child is not None and id(child) not in found:
+            parts = (*above, name)
+            found[id(child)] = (".".join(parts), parts)
+            _find_paths(child, parts, found)
+
+
+_paths = _Paths()
 
 
 class TorchModules:
-    """One module and, if asked, all inside it; every module if none was given. Keeps none alive.
+    """Traces one module and, with `inside`, all inside it; every module if none is given. Keeps none alive.
 
-    Who listens at the same time shares the spans: a forward is one. `around` is of a profile: called before and after
-    a forward of the module that was given, it hears the operators of threads.
+    Several at the same time share the spans: a forward is recorded once. `around` are two functions of a profile,
+    called before and after a forward of the given module, which trace the operators of that thread.
     """
 
     def __init__(
@@ -49,59 +99,59 @@ class TorchModules:
             _listen(self, on=True)
 
     def name(self, module: Any) -> str | None:
-        """What the module that was given calls this one."""
+        """The path of this module in the given one."""
         known = self._named.get(id(module))
         return known[1] if known is not None and known[0]() is module else None
 
     def is_root(self, module: Any) -> bool:
-        """Is this the module that was given?"""
+        """Is this the given module?"""
         return id(module) == self._root and self.name(module) is not None
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop tracing."""
         _listen(self, on=False)
 
 
-class _Audience:
-    """Who listens, and what they want together. Replaced, never changed."""
+class _Listeners:
+    """All that trace, and what they request together. Immutable."""
 
     def __init__(self, listeners: tuple[TorchModules, ...]) -> None:
-        self.listeners = listeners
+        self.each = listeners
         self.roots = tuple(one for one in listeners if not one.all)
         self.all = any(one.all for one in listeners)
         self.profiles = any(one.all and one.around is not None for one in listeners)
         self.stack = any(one.stack for one in listeners)
 
 
-_audience = _Audience(())
+_listeners = _Listeners(())
 
 
 class _Forward:
-    """One forward that runs."""
+    """A running forward."""
 
-    __slots__ = ("about", "after", "again", "module", "name", "profiled", "start", "walked")
+    __slots__ = ("about", "after", "inner", "module", "name", "profiled", "start", "walked")
 
-    def __init__(self, module: Any, again: Any, name: str, about: str, profiled: bool) -> None:
+    def __init__(self, module: Any, inner: Any, name: str, about: str, profiled: bool) -> None:
         self.module = module
-        self.again = again  # what torch.compile made of a module stands for it, and will call it: no second forward
+        self.inner = inner  # the module that a compiled module will call: not a second forward
         self.name = name
         self.about = about
-        self.profiled = profiled  # a profile asked for it: operators belong to it
-        self.walked = False  # the module has been asked for the names inside it, during this forward
+        self.profiled = profiled  # requested by a profile: operators belong to it
+        self.walked = False  # the paths inside the module were found during this forward
         self.after: list[Callable[[], None]] | None = None
         self.start = 0
 
 
 def innermost() -> str:
-    """The name of the module that runs on this thread, of those that a profile asked for; empty: none."""
+    """The name of the running module of this thread, of those that a profile requested; empty: none."""
     opened: list[_Forward] = _local.__dict__.get("open", [])
     return next((forward.name for forward in reversed(opened) if forward.profiled), "")
 
 
 def _enter(module: Any) -> _Forward | None:
-    """A call begins; None: it is not heard. A mistake of ours never reaches the program."""
-    audience = _audience
-    if not audience.listeners:
+    """A call begins; None: it is not traced. An error of ours never reaches the program."""
+    listeners = _listeners
+    if not listeners.each:
         return None
     try:
         opened: list[_Forward] = _local.open
@@ -110,26 +160,26 @@ def _enter(module: Any) -> _Forward | None:
     depth = len(opened)
     try:
         parent = opened[-1] if depth else None
-        if parent is not None and parent.again is module:
-            parent.again = None
+        if parent is not None and parent.inner is module:
+            parent.inner = None
             return None
-        given = next((name for one in audience.roots if (name := one.name(module))), "") if audience.roots else ""
-        if not given and not audience.all:
+        given = next((name for one in listeners.roots if (name := one.name(module))), "") if listeners.roots else ""
+        if not given and not listeners.all:
             return None
         kind = type(module).__name__
-        runs, again = module, None
+        runs, inner = module, None
         compiled = module._compiled_call_impl is not None  # noqa: SLF001  (by module.compile())
         if kind == "OptimizedModule":  # by torch.compile, or by torch.compiler.disable
-            runs = again = module._orig_mod  # noqa: SLF001  (as above)
+            runs = inner = module._orig_mod  # noqa: SLF001  (as above)
             kind, compiled = type(runs).__name__, type(module.dynamo_ctx).__name__ != "DisableContext"
         name = given or kind
         if not given and parent is not None:
-            path = _names.remembered(parent.module, module) or _learnt(module, parent)
+            path = _paths.known(parent.module, module) or _find_path(module, parent)
             name = f"{parent.name}.{path}" if path else kind
-        forward = _Forward(runs, again, name, _about(kind, compiled), audience.profiles or bool(given))
+        forward = _Forward(runs, inner, name, _about(kind, compiled), listeners.profiles or bool(given))
         opened.append(forward)
-        if audience.roots:
-            _surround(forward, module, audience)
+        if listeners.roots:
+            _surround(forward, module, listeners)
         forward.start = _native.now_ns()
     except BaseException as error:
         del opened[depth:]
@@ -140,9 +190,9 @@ def _enter(module: Any) -> _Forward | None:
     return forward
 
 
-def _surround(forward: _Forward, module: Any, audience: _Audience) -> None:
+def _surround(forward: _Forward, module: Any, listeners: _Listeners) -> None:
     forward.after = []
-    for one in audience.roots:
+    for one in listeners.roots:
         if one.around is not None and (one.is_root(module) or one.is_root(forward.module)):
             one.around[0]()
             forward.after.append(one.around[1])
@@ -155,23 +205,23 @@ def _leave(forward: _Forward | None) -> None:
         end = _native.now_ns()
         opened = _local.open
         while opened and opened.pop() is not forward:
-            pass  # one that Ctrl-C kept from ending
+            pass  # its end was interrupted by Ctrl-C
         if forward.after:
             for after in forward.after:
                 after()
-        stack = _native.capture_stack() if _audience.stack else 0
+        stack = _native.capture_stack() if _listeners.stack else 0
         _native.record_span(None, forward.name, "module", forward.start, end, forward.about, stack)
     except Exception:  # noqa: BLE001  (never into the program)
         _failed(forward.module)
 
 
-def _learnt(module: Any, parent: _Forward) -> str:
-    """Its path in the module whose forward calls it, asked anew, but once a forward; empty: it is not there."""
+def _find_path(module: Any, parent: _Forward) -> str:
+    """Its path in the module whose forward calls it, searched once a forward; empty: not inside it."""
     if parent.walked:
         return ""
     parent.walked = True
-    _names.walk(parent.module)
-    return _names.remembered(parent.module, module)
+    _paths.walk(parent.module)
+    return _paths.known(parent.module, module)
 
 
 @functools.lru_cache(4096)
@@ -182,30 +232,92 @@ def _about(kind: str, compiled: bool) -> str:
 def _failed(module: Any) -> None:
     if not _local.__dict__.get("failed"):
         _local.failed = True
-        _log.exception("a forward of %s was not recorded, the program goes on", type(module).__name__)
+        _log.exception("a forward of %s was not recorded, the program continues", type(module).__name__)
 
 
-_calls = Calls(_enter, _leave)
+def _install_call(installation: Installation) -> None:
+    """Wrap nn.Module.__call__.
+
+    Not by torch's global hooks: with those, torch.compile warns, and compiles something else. The compiler must not
+    detect the wrapper either. As a frame, the wrapper is skipped and the frames inside it are compiled: if compiled,
+    its one code object would serve all modules, and recompiles of one code object are limited. Where the compiler
+    inlines calls of modules, it has a shortcut for the unpatched nn.Module.__call__, as which it gets our wrapper.
+    """
+    original = torch.nn.Module.__call__
+    call, turn_off = _traced_call(original)
+    installation.replace(torch.nn.Module, "__call__", call, turn_off)
+    _replace_in_dynamo(original, call)
+    installation.on_uninstall(functools.partial(_replace_in_dynamo, call, original))
+
+
+def _traced_call(original: Any) -> tuple[Any, Callable[[], None]]:
+    """As switch(), in one function: the compiler skips one code object, and a call of a module is frequent."""
+    is_compiling = torch.compiler.is_compiling
+    on = True
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():  # first: the compiler sees nothing below
+            return original(self, *args, **kwargs)
+        forward = _enter(self) if on else None
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            _leave(forward)
+            # The first entry is this frame, and a bare raise adds none: the traceback is that of the program.
+            trace = error.__traceback__
+            error.with_traceback(trace.tb_next if trace is not None else None)
+            raise
+        _leave(forward)
+        return result
+
+    ours: Any = call
+    _native.hide_code(ours.__code__)  # in stacks
+    _skip(ours, inside=False)
+    _skip(_enter, inside=True)
+    _skip(_leave, inside=True)
+
+    def turn_off() -> None:
+        nonlocal on
+        on = False
+
+    return ours, turn_off
+
+
+def _skip(function: Any, *, inside: bool) -> None:
+    """torch.compile does not compile this function, nor, if `inside`, what it calls."""
+    frames = torch._C._dynamo.eval_frame  # noqa: SLF001  (the interface of torch._dynamo, whose import takes a second)
+    action = frames._FrameAction  # noqa: SLF001  (as above)
+    strategy = frames._FrameExecStrategy(action.SKIP, action.SKIP if inside else action.DEFAULT)  # noqa: SLF001  (as above)
+    frames.set_code_exec_strategy(function.__code__, strategy)
+
+
+def _replace_in_dynamo(before: Any, now: Any) -> None:
+    """Replace what torch._dynamo stored as nn.Module.__call__ when it was imported."""
+    for name in _DYNAMO_MODULES:
+        module = sys.modules.get(name)
+        if module is not None and getattr(module, _DYNAMO_NAME, None) is before:
+            setattr(module, _DYNAMO_NAME, now)
 
 
 def _listen(listener: TorchModules, *, on: bool) -> None:
     with _lock:
-        others = tuple(one for one in _audience.listeners if one is not listener)
+        others = tuple(one for one in _listeners.each if one is not listener)
         _replace((*others, listener) if on else others)
 
 
 def _replace(listeners: tuple[TorchModules, ...]) -> None:
-    global _audience  # noqa: PLW0603  (whoever asks the old one goes on with it)
-    if listeners:
-        _calls.install()
-    else:
-        _calls.uninstall()
-    _audience = _Audience(listeners)
+    global _listeners  # noqa: PLW0603  (a running call continues with the old one)
+    if listeners and not _installation.installed:
+        _installation.install(functools.partial(_install_call, _installation))
+    elif not listeners:
+        _installation.uninstall()
+    _listeners = _Listeners(listeners)
 
 
 def _after_fork() -> None:
-    """The recording is the parent's, and so are those who listen."""
-    global _lock  # noqa: PLW0603  (a thread of the parent's may have held it)
+    """The recording and its listeners belong to the parent."""
+    global _lock  # noqa: PLW0603  (another thread of the parent may have held it)
     _lock = threading.Lock()
     _replace(())
 

@@ -1,6 +1,6 @@
 """torch's operators become spans while they run, on all threads: its callbacks call our core. Imports torch on use.
 
-Whoever wants them calls hear(); a thread whose operators are told by other means mutes itself.
+start_recording() turns them on; a thread whose operators are recorded by other means mutes itself.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from eventide._util import process
 from eventide.errors import DeviceError
 
 _BACKWARD, _ANNOTATED = "BACKWARD_FUNCTION", "USER_SCOPE"
-_BUILD = ("KERNEL_FUNCTION_DTYPE", "BUILD_FEATURE")  # which parts of torch a program needs: nothing that runs
+_BUILD = ("KERNEL_FUNCTION_DTYPE", "BUILD_FEATURE")  # build features of torch, not operators
 
 
 TESTED = ("2.13",)
-"""The versions of torch whose callbacks were tried. They are called by C++ names, with a structure of torch's headers
-by value: another version may have laid it out differently."""
+"""The versions of torch whose callbacks were tested. They are called by C++ names, with a structure of torch's headers
+by value: another version may have another layout."""
 
 
 def check_version(version: str) -> None:
-    """Raise DeviceError unless the callbacks of that torch were tried."""
+    """Raise DeviceError unless the callbacks of that torch were tested."""
     if ".".join(version.split(".")[:2]) not in TESTED:
-        raise DeviceError(f"callbacks of torch {version} were not tried, only those of torch {', '.join(TESTED)}")
+        raise DeviceError(f"callbacks of torch {version} were not tested, only those of torch {', '.join(TESTED)}")
 
 
 class _Callbacks:
-    """On from start() to stop(), any number of times. Raises where this torch cannot be heard like that."""
+    """On from start() to stop(), any number of times. Raises if this torch has no usable callbacks."""
 
     def __init__(self) -> None:
         import torch
@@ -39,18 +39,18 @@ class _Callbacks:
         bits = {name: 1 << int(scope) for name, scope in scopes.items() if name not in _BUILD}
         self._gradients, self._annotations = bits.pop(_BACKWARD), bits.pop(_ANNOTATED)
         self._operators = sum(bits.values())
-        self.tied = self._learn()  # gradients, to the operators they belong to
+        self.has_gradient_edges = self._calibrate()  # from operators to their gradients
 
     def start(self) -> None:
-        """Hear them."""
+        """Record operators."""
         _native.torch_operators_start(self._operators, self._gradients, self._annotations)
 
     def stop(self) -> None:
-        """Hear them no more."""
+        """Record no more."""
         _native.torch_operators_stop()
 
-    def _learn(self) -> bool:
-        """Two operators and a gradient whose sequence numbers are known show where such a number is."""
+    def _calibrate(self) -> bool:
+        """Find the sequence number in torch's record, from two operators and a gradient whose numbers are known."""
         import torch
 
         with torch.inference_mode(False), torch.enable_grad():
@@ -77,14 +77,14 @@ class _State:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.callbacks: _Callbacks | None = None
-        self.wanted = 0  # by so many
+        self.users = 0
 
 
 _state = _State()
 
 
 def _after_fork() -> None:
-    _state.lock = threading.RLock()  # whoever held it is not here
+    _state.lock = threading.RLock()  # its owner may be a thread of the parent
 
 
 process.after_fork(_after_fork)
@@ -98,26 +98,26 @@ def _callbacks() -> _Callbacks:
 
 
 def prepare() -> bool:
-    """Raise where this torch cannot be heard like that. False: gradients are not tied to their operators."""
-    return _callbacks().tied
+    """Raise if this torch has no usable callbacks. False: there are no edges from operators to gradients."""
+    return _callbacks().has_gradient_edges
 
 
-def hear() -> Callable[[], None]:
-    """Operators of all threads that are not muted go into the recording that runs, until the result is called."""
+def start_recording() -> Callable[[], None]:
+    """Record operators of all threads that are not muted, until the returned function is called."""
     callbacks = _callbacks()
     with _state.lock:
         callbacks.start()
-        _state.wanted += 1
-    over = False
+        _state.users += 1
+    stopped = False
 
-    def leave() -> None:
-        nonlocal over
+    def stop() -> None:
+        nonlocal stopped
         with _state.lock:
-            if over:
+            if stopped:
                 return
-            over = True
-            _state.wanted -= 1
-            if not _state.wanted:
+            stopped = True
+            _state.users -= 1
+            if not _state.users:
                 callbacks.stop()
 
-    return leave
+    return stop

@@ -1,8 +1,8 @@
-"""Notices the program's own torch.profiler: Kineto has one session a process, so ours makes way for it.
+"""Detects profilers of the program: Kineto has one session a process, so ours is suspended for it.
 
-All of torch's profilers begin and end by three functions of torch.autograd.profiler; we stand before these. While one
-of them runs, spans of ours are told to it as well, through torch's fast record function, and what we told is remembered
-so that it is not taken for the program's when its result is imported.
+All of torch's profilers start and stop with three functions of torch.autograd.profiler, which are wrapped. While one
+runs, our spans are reported to it as well, through torch's fast record function, and noted, so that they are not
+recorded a second time when its result is imported.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from eventide._util import process
 from eventide._util.subscription import Subscription
+from eventide.integrations._patch import Installation
 from eventide.recording import annotate_spans
 
 _log = logging.getLogger("eventide.integrations")
@@ -24,51 +25,51 @@ _TOLERANCE = 20_000  # ns: how far Kineto's clock may be behind ours
 
 
 class Listener(Protocol):
-    """Who wants to know; neither method raises."""
+    """Is called for profilers of the program; neither method raises."""
 
-    def theirs_begins(self) -> None:
-        """A profiler of the program is about to begin."""
+    def profiler_starts(self) -> None:
+        """A profiler of the program is about to start."""
 
-    def theirs_ended(self, result: Any) -> None:
-        """It ended; the raw result, or None."""
+    def profiler_stopped(self, result: Any) -> None:
+        """It has stopped; the raw result, or None."""
 
 
 class Annotations:
-    """The spans that we told to a profiler of the program."""
+    """Our spans that were reported to a profiler of the program."""
 
     def __init__(self, make: Callable[[str], Any]) -> None:
         self._make = make
-        self._told: dict[tuple[int, str], deque[int]] = defaultdict(deque)  # thread and name -> when, Unix ns
+        self._reported: dict[tuple[int, str], deque[int]] = defaultdict(deque)  # thread and name -> when, Unix ns
 
     def __call__(self, name: str) -> Any:
         """A context manager of torch for one span."""
         made = self._make(name)
         if _state.listener is not None:
-            self._told[threading.get_native_id(), name].append(time.time_ns())
+            self._reported[threading.get_native_id(), name].append(time.time_ns())
         return made
 
     def are_ours(self, thread: int, name: str, start: int) -> bool:
-        """Is this event, asked about in the order of time, one that we told?"""
-        told = self._told.get((thread, name))
-        if not told or start < told[0] - _TOLERANCE:
+        """Is this event one of our spans? Called in the order of time."""
+        reported = self._reported.get((thread, name))
+        if not reported or start < reported[0] - _TOLERANCE:
             return False
-        told.popleft()
+        reported.popleft()
         return True
 
 
 class _State:
-    """Who guards what: `lock` guards the others."""
+    """`lock` guards the others."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.originals: dict[str, Any] = {}
-        self.running: set[int] = set()  # threads whose profiler runs
+        self.running: set[int] = set()  # threads with a running profiler
         self.listener: Listener | None = None
         self.annotations: Annotations | None = None
         self.annotating: Subscription | None = None
 
 
 _state = _State()
+_installation = Installation()
 
 
 def running() -> bool:
@@ -77,98 +78,86 @@ def running() -> bool:
 
 
 def listen(listener: Listener | None) -> None:
-    """Tell this one, and nobody else."""
+    """Call this listener, instead of the previous one."""
     _state.listener = listener
 
 
-def told_spans() -> Annotations | None:
-    """What was told to the profiler that ended last."""
+def reported_spans() -> Annotations | None:
+    """The spans that were reported to the profiler that ran last."""
     return _state.annotations
 
 
 def install() -> None:
-    """Stand before torch's functions. torch is imported."""
+    """Wrap torch's functions; idempotent. torch is imported."""
     import torch
 
-    module = torch.autograd.profiler
-    with _state.lock:
-        if _state.originals:
-            return
-        missing = [name for name in NAMES if not hasattr(module, name)]
-        if missing:
-            version = getattr(torch, "__version__", "?")
-            _log.warning("torch %s has no %s: its profilers are not noticed", version, ", ".join(missing))
-            return
-        _state.originals = {name: getattr(module, name) for name in NAMES}
-        for name, wrapper in zip(NAMES, (_beginning(NAMES[0]), _beginning(NAMES[1]), _ending), strict=True):
-            setattr(module, name, wrapper)
+    missing = [name for name in NAMES if not hasattr(torch.autograd.profiler, name)]
+    if missing:
+        _log.warning("torch %s has no %s: its profilers are not detected", torch.__version__, ", ".join(missing))
+        return
+    _installation.install(_apply, "torch.autograd.profiler")
 
 
 def uninstall() -> None:
-    """Torch's functions are its own again."""
+    """Restore torch's functions."""
+    _installation.uninstall()
     with _state.lock:
-        originals, _state.originals = _state.originals, {}
-        if originals:
-            import torch
-
-            for name, original in originals.items():
-                setattr(torch.autograd.profiler, name, original)
         _annotate(on=False)
         _state.running.clear()
 
 
-def _beginning(name: str) -> Callable[..., Any]:
-    original = _state.originals[name]
+def _apply(module: Any) -> None:
+    prepare, enable, disable = NAMES
+    _installation.wrap(module, prepare, _starting)
+    _installation.wrap(module, enable, _starting)
+    _installation.wrap(module, disable, _stopping)
 
-    def begin(*args: Any, **kwargs: Any) -> Any:
-        _begins()
+
+def _starting(original: Callable[..., Any]) -> Callable[..., Any]:
+    def start(*args: Any, **kwargs: Any) -> Any:
+        _starts()
         try:
             return original(*args, **kwargs)
         except BaseException:
-            _ends(None)
+            _stopped(None)
             raise
 
-    return begin
+    return start
 
 
-def _ending(*args: Any, **kwargs: Any) -> Any:
-    result = None
-    original = _state.originals.get("_disable_profiler") or _torch_s_own()
-    try:
-        result = original(*args, **kwargs)
-        return result
-    finally:
-        _ends(result)
+def _stopping(original: Callable[..., Any]) -> Callable[..., Any]:
+    def stop(*args: Any, **kwargs: Any) -> Any:
+        result = None
+        try:
+            result = original(*args, **kwargs)
+            return result
+        finally:
+            _stopped(result)
+
+    return stop
 
 
-def _torch_s_own() -> Any:
-    """Uninstalled while somebody still held our function."""
-    import torch
-
-    return torch.autograd._disable_profiler  # noqa: SLF001 - what we stood before
-
-
-def _begins() -> None:
+def _starts() -> None:
     with _state.lock:
         first = not _state.running
         _state.running.add(threading.get_ident())
         if first:
             if _state.listener is not None:
-                _state.listener.theirs_begins()
+                _state.listener.profiler_starts()
             _annotate(on=True)
 
 
-def _ends(result: Any) -> None:
+def _stopped(result: Any) -> None:
     with _state.lock:
         _state.running.discard(threading.get_ident())
         if not _state.running:
             _annotate(on=False)
         if _state.listener is not None:
-            _state.listener.theirs_ended(result)
+            _state.listener.profiler_stopped(result)
 
 
 def _after_fork() -> None:
-    """In the child there is one thread, and what the others did is the parent's."""
+    """The child has one thread; the profilers of the others belong to the parent."""
     _state.lock = threading.RLock()
     _state.running &= {threading.get_ident()}
 
@@ -177,7 +166,7 @@ process.after_fork(_after_fork)
 
 
 def _annotate(*, on: bool) -> None:
-    """Spans are told to torch from now on, or no more."""
+    """Report our spans to torch, or stop it."""
     if not on:
         if _state.annotating is not None:
             _state.annotating.close()

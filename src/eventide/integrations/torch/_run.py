@@ -1,4 +1,4 @@
-"""What a whole recording hears of torch: operators of all threads, device activity, forwards of modules, and steps."""
+"""What `eventide run` traces of torch: operators of all threads, device activity, forwards of modules, and steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from eventide import _native
 from eventide._util.on_import import when_imported
-from eventide.integrations import torch as adapter
+from eventide.integrations import torch as integration
 from eventide.recording import note, record_span
 
 CHOICES = ("ops", "shapes", "flops", "memory", "modules")
@@ -16,7 +16,7 @@ _log = logging.getLogger("eventide.profiler")
 
 
 class TorchRun:
-    """From when torch is imported to close(). `step`: how many steps are over; `steps`: nobody else counts them."""
+    """From the import of torch to close(). `step`: number of complete steps; `steps`: count and record them here."""
 
     def __init__(self, wanted: tuple[str, ...], seconds: float, *, step: int = 0, steps: bool = True) -> None:
         self._wanted, self._seconds = wanted, seconds
@@ -34,19 +34,22 @@ class TorchRun:
         for what, open_part in parts.items():
             try:
                 open_part()
-            except Exception as error:  # noqa: BLE001  (another version of torch: the rest is heard)
+            except Exception as error:  # noqa: BLE001  (another version of torch: the rest is traced)
                 failed[what] = error
         if failed:
-            self._tell(list(failed), next(iter(failed.values())))
+            self._warn(list(failed), next(iter(failed.values())))
 
-    def _tell(self, unheard: list[str], error: Exception) -> None:
-        """One line, whatever is missing."""
+    def _warn(self, missing: list[str], error: Exception) -> None:
+        """One line for all parts that are missing."""
         version = getattr(sys.modules.get("torch"), "__version__", "?")
-        what = " and ".join(filter(None, (", ".join(unheard[:-1]), unheard[-1])))
-        line = f"torch {version}: its {what} are not heard: {type(error).__name__}: {error}".replace("\n", " ")
-        note({"torch_unheard": {"warnings": [line]}})
-        if adapter.installed():  # else it has said already that nothing is heard
-            _log.warning("%s", line)
+        what = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        line = f"torch {version}: its {what} are not traced: {type(error).__name__}: {error}".replace("\n", " ")
+        note({"torch_untraced": {"warnings": [line]}})
+        try:
+            integration.install()  # no effect if it is installed: its own import hook may run before or after this one
+        except Exception:  # noqa: BLE001 - that hook reports it, and one line is enough
+            return
+        _log.warning("%s", line)
 
     def _open_steps(self) -> None:
         if self._counts:
@@ -71,16 +74,16 @@ class TorchRun:
             self._parts.append(self._session)
 
     def reached(self, number: int) -> None:
-        """So many steps are over."""
+        """`number` steps are complete."""
         if number > self._step:
             if self._session is not None and self._step == self._first:
-                self._session.again()
+                self._session.restart_after_first_step()
             now = _native.now_ns()
             record_span(f"ProfilerStep#{number - 1}", "step", self._since, now, {"step": number - 1}, work=number - 1)
             self._step, self._since = number, now
 
     def close(self) -> None:
-        """Hear no more; what was heard is in the recording."""
+        """Stop tracing; all data is in the recording."""
         self._hook.close()
         while self._parts:
             self._parts.pop().close()

@@ -1,4 +1,4 @@
-"""Steps of a training loop, told by torch's optimizers. Imports torch."""
+"""Steps of a training loop, reported by torch's optimizers. Imports torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 
 class TorchSteps:
-    """Calls `reached(n)` when some optimizer has made its n-th step: several optimizers in one loop make one step."""
+    """Calls `reached(n)` when an optimizer has made its n-th step: several optimizers in one loop make one step."""
 
     def __init__(self, reached: Callable[[int], None]) -> None:
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -22,5 +22,5 @@ class TorchSteps:
         self._reached(count)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop counting."""
         self._handle.remove()

@@ -1,9 +1,8 @@
-"""What torch's operators touch inside of work on Eventide streams, told to the sanitizer while one is on.
+"""What torch's operators access inside work on Eventide streams, reported to the sanitizer while one is active.
 
-Work whose accesses are declared says so itself. Any other function runs under a TorchDispatchMode, which sees each
-operator below autograd, with its schema: what it mutates is written, other tensors are read, views touch nothing. A
-tensor that the work makes is its own until it ends. Tensors of the CPU only; what a kernel reads of the pieces of a
-strided tensor is all of them.
+Work with declared accesses is left unchanged. Any other function runs under a TorchDispatchMode, which gets each
+operator below autograd, with its schema: mutated arguments are written, other tensors are read, views access nothing. A
+tensor that the work allocates is private to it. Only tensors of the CPU; a strided tensor is accessed as a whole.
 """
 
 from __future__ import annotations
@@ -14,66 +13,65 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from eventide import _native
+from eventide._util import process
 from eventide._util.on_import import ImportHook, when_imported
-from eventide.integrations._guard import guarded
-from eventide.runtime import Stream, Work
+from eventide._util.subscription import Subscription
+from eventide.integrations._patch import guarded
+from eventide.runtime import Work, wrap_submitted
 from eventide.runtime.access import accesses_of
 
-_NOTHING = ("new_", "empty")  # such operators look at the shape of their input
+_NOTHING = ("new_", "empty")  # such operators access only the shape of their input
 
 
 class _State:
-    """Who guards what: `lock` guards the others."""
+    """`lock` guards the others."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # when_imported() calls _register() at once if torch is imported
         self.users = 0
-        self.waiting: ImportHook | None = None
-        self.submit: Any = None  # Stream's own, while ours stands there
+        self.hook: ImportHook | None = None
+        self.registration: Subscription | None = None
 
 
 _state = _State()
 
 
+def _after_fork() -> None:
+    _state.lock = threading.RLock()  # its owner may be a thread of the parent
+
+
+process.after_fork(_after_fork)
+
+
 def start() -> None:
-    """Tell, until as many ``stop()``; from when torch is imported."""
+    """Report accesses from the import of torch on, until as many ``stop()``."""
     with _state.lock:
         _state.users += 1
-        first = _state.users == 1
-    if first:
-        hook = when_imported("torch", _patch)
-        with _state.lock:
-            _state.waiting = hook
+        if _state.users == 1:
+            _state.hook = when_imported("torch", _register)
 
 
 def stop() -> None:
-    """Tell no more; streams are as they were."""
+    """Report no more."""
     with _state.lock:
         _state.users -= 1
         if _state.users:
             return
-        hook, _state.waiting = _state.waiting, None
-        submit, _state.submit = _state.submit, None
-        if submit is not None:
-            Stream.submit = submit  # type: ignore[method-assign]
-    if hook is not None:
-        hook.close()
+        if _state.hook is not None:
+            _state.hook.close()
+        if _state.registration is not None:
+            _state.registration.close()
+        _state.hook = _state.registration = None
 
 
-def _patch() -> None:
+def _register() -> None:
     with _state.lock:
-        if _state.submit is not None or not _state.users:
-            return
-        original = _state.submit = Stream.submit
-
-    def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return original(self, _watched(fn), *args, **kwargs)
-
-    Stream.submit = submit  # type: ignore[method-assign]
+        if _state.registration is None and _state.users:
+            _state.registration = wrap_submitted(_watched)
 
 
 def _watched(fn: Any) -> Any:
-    """The function under the mode; whatever cannot be watched is left as it is."""
+    """The function under the mode; what is not callable is left unchanged."""
     if isinstance(fn, Work):
         return fn if fn.declared else Work(_under_mode(fn.fn, str(fn.name)), fn.name, None, None, fn.duration)
     return _under_mode(fn, str(getattr(fn, "__qualname__", type(fn).__name__))) if callable(fn) else fn
@@ -93,25 +91,25 @@ def _mode_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Accesses(TorchDispatchMode):  # type: ignore[misc]
-        """Of one work."""
+        """Of one work item."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
-            self.born: set[int] = set()  # storages that this work made; their number may be given again: rather silent
+            self.allocated: set[int] = set()  # storages that this work allocated; a reused number hides a finding
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            _tell(self, func, args, kwargs)
+            _report(self, func, args, kwargs)
             result = func(*args, **kwargs)
-            _born(self, args, kwargs, result)
+            _note_allocated(self, args, kwargs, result)
             return result
 
     return Accesses
 
 
 @guarded
-def _tell(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _report(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     schema = func._schema  # noqa: SLF001 - torch has no other way
     name = schema.name.rpartition("::")[2]
     is_view = any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns)
@@ -123,21 +121,21 @@ def _tell(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         value = args[place] if place < len(args) else kwargs.get(parameter.name)
         written = parameter.alias_info is not None and parameter.alias_info.is_write
         for tensor in _tensors(value):
-            if tensor.untyped_storage()._cdata not in mode.born:  # noqa: SLF001 - its number
+            if tensor.untyped_storage()._cdata not in mode.allocated:  # noqa: SLF001 - its number
                 (writes if written else reads).append(tensor)
     if reads or writes:
         _native.work_access(accesses_of(reads), accesses_of(writes), mode.name)
 
 
 @guarded
-def _born(mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+def _note_allocated(mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     given = {tensor.untyped_storage()._cdata for tensor in _tensors([args, list(kwargs.values())])}  # noqa: SLF001
     made = {tensor.untyped_storage()._cdata for tensor in _tensors(result)}  # noqa: SLF001
-    mode.born |= made - given
+    mode.allocated |= made - given
 
 
 def _tensors(thing: Any) -> Iterator[Any]:
-    """The tensors in the arguments of an operator: lists and tuples are all that there are."""
+    """The tensors in the arguments of an operator, which may be in lists and tuples."""
     import torch
 
     if isinstance(thing, torch.Tensor):

@@ -1,82 +1,61 @@
-"""The adapter of Triton: each compile that Triton tells of when it is over, with its stages and cache hits; launches.
+"""The integration of Triton: each compile with its stages and cache hits, reported when it is complete; launches.
 
 install()      idempotent; imports triton.knobs
-uninstall()    Triton is as it was
+uninstall()    restores Triton
 
-Triton has one place for a listener of compiles: whoever had it is still called, first. It tells nothing at the start of
-a compile, and no compile in interpreter mode. Launches are spans of the thread that launched (_launches.py).
+Triton has room for one listener of compiles: the one that was there before ours is called first. Triton reports nothing
+at the start of a compile, and compiles nothing in interpreter mode. Launches are spans of the launching thread
+(_launches.py).
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from eventide.compiling import CallbackTrigger, callback_handler
-from eventide.integrations._guard import guarded
-from eventide.integrations._unheard import LACKS, unheard
+from eventide.integrations._patch import Installation, guarded
 from eventide.integrations.triton import _launches
 
-_lock = threading.Lock()  # guards _undo
-_undo: list[Callable[[], None]] = []
+_installation = Installation("triton")
 
 
 def install() -> None:
-    """Hear Triton from now on."""
-    with _lock:
-        if _undo:
-            return
-        try:
-            knobs = import_module("triton.knobs")
-            _chain(knobs)
-            _launches.install(knobs, _undo)
-        except LACKS as error:
-            _restore()
-            raise unheard("triton", error) from error
+    """Trace Triton from now on."""
+    _installation.install(_apply, "triton.knobs")
 
 
 def uninstall() -> None:
-    """Hear it no more. If somebody chained themselves to us meanwhile, we stay in their chain and say nothing."""
-    with _lock:
-        _restore()
-
-
-def _restore() -> None:
-    while _undo:
-        _undo.pop()()
-
-
-def _chain(knobs: Any) -> None:
-    ours = _Chained(knobs.compilation.listener)
-    knobs.compilation.listener = ours
-
-    def leave() -> None:
-        ours.silent = True
-        if knobs.compilation.listener is ours:
-            knobs.compilation.listener = ours.before
-
-    _undo.append(leave)
+    """Stop tracing. A listener that calls ours stays where it is, and ours does nothing."""
+    _installation.uninstall()
 
 
 def installed() -> bool:
     """True between install() and uninstall()."""
-    return bool(_undo)
+    return _installation.installed
+
+
+def _apply(knobs: Any) -> None:
+    ours = _Chained(knobs.compilation.listener)
+    _installation.replace(knobs.compilation, "listener", ours, ours.turn_off)
+    _launches.install(knobs, _installation)
 
 
 class _Chained:
-    """Triton's listener: the one before us, then us."""
+    """Triton's listener: calls the previous one, then ours."""
 
-    def __init__(self, before: Any) -> None:
-        self.before = before
-        self.silent = False
+    def __init__(self, previous: Any) -> None:
+        self._previous = previous
+        self._on = True
 
-    def __call__(self, **told: Any) -> None:
-        if self.before is not None:
-            self.before(**told)
-        if not self.silent:
-            _compiled(**told)
+    def turn_off(self) -> None:
+        """Call only the previous one from now on."""
+        self._on = False
+
+    def __call__(self, **compiled: Any) -> None:
+        if self._previous is not None:
+            self._previous(**compiled)
+        if self._on:
+            _compiled(**compiled)
 
 
 @guarded

@@ -1,8 +1,8 @@
 """Triton's launches as spans of the host thread: from its launch hooks, and in interpreter mode around each run.
 
-The hooks get what Triton knows without asking anybody: the kernel's name and the stream's handle. What a kernel's own
-`launch_metadata` would add is computed only for those who ask; we do not, since that is the program's code, but take it
-where somebody did. When the kernel ran is not told: inside work on one of our streams the work's own times say it.
+The hooks get what Triton has at hand: the kernel's name and the stream's handle. A kernel's own `launch_metadata` is
+code of the program and computed only on request; we do not request it, and record it where another hook did. Triton
+does not report when the kernel ran: inside work on one of our streams, the times of the work show it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
-from eventide._util.on_import import when_imported
-from eventide.integrations._guard import guarded
+from eventide.integrations._patch import Installation, guarded
 
 _INTERPRETER = "triton.runtime.interpreter"
 _local = threading.local()  # .open: launches that run on this thread as (metadata, start), the innermost last
 
 
-def install(knobs: Any, undo: list[Callable[[], None]]) -> None:
-    """Hear launches; what ends it is added to `undo`."""
+def install(knobs: Any, installation: Installation) -> None:
+    """Trace launches until the installation is removed."""
     for chain, hook in ((knobs.runtime.launch_enter_hook, _entered), (knobs.runtime.launch_exit_hook, _left)):
         chain.add(hook)
-        undo.append(functools.partial(chain.remove, hook))
-    undo.append(when_imported(_INTERPRETER, functools.partial(_stand_around, undo)).close)
+        installation.on_uninstall(functools.partial(chain.remove, hook))
+    installation.when_imported(_INTERPRETER, functools.partial(_patch_interpreter, installation))
 
 
 @guarded
@@ -41,43 +39,43 @@ def _left(metadata: Any) -> None:
     launches = _open()
     if not any(one is metadata for one, _ in launches):
         return
-    while launches:  # a launch that failed was never left
+    while launches:  # a launch that failed has no exit
         one, start = launches.pop()
         if one is metadata:
             known = dict(metadata.data)
             name = str(known.pop("name", "kernel"))
             known.pop("function", None)  # the driver's handle
-            _tell(name, "runtime", start, known)
+            _record(name, "runtime", start, known)
             return
 
 
-def _stand_around(undo: list[Callable[[], None]]) -> None:
+def _patch_interpreter(installation: Installation) -> None:
     """The interpreter runs a kernel on the host, program by program, within one call."""
     from triton.runtime import interpreter
 
-    executor, builder = interpreter.GridExecutor, interpreter.interpreter_builder
-    original = executor.__call__
+    builder = interpreter.interpreter_builder
 
-    @functools.wraps(original)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        start = time.monotonic_ns()
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            _interpreted(self, builder, start)
+    def traced(original: Any) -> Any:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            start = time.monotonic_ns()
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                _interpreted(self, builder, start)
 
-    executor.__call__ = call
-    undo.append(functools.partial(setattr, executor, "__call__", original))
+        return call
+
+    installation.wrap(interpreter.GridExecutor, "__call__", traced)
 
 
 @guarded
 def _interpreted(executor: Any, builder: Any, start: int) -> None:
     if _native.recorder_path():
         name = getattr(executor.fn, "__name__", "kernel")
-        _tell(name, "op", start, {"grid": getattr(builder, "grid_dim", None), "interpreted": True})
+        _record(name, "op", start, {"grid": getattr(builder, "grid_dim", None), "interpreted": True})
 
 
-def _tell(name: str, category: str, start: int, about: dict[str, Any]) -> None:
+def _record(name: str, category: str, start: int, about: dict[str, Any]) -> None:
     args = json.dumps({"framework": "triton", **about}, default=str)
     _native.record_span(None, name, category, start, time.monotonic_ns(), args)
 

@@ -18,7 +18,7 @@ MOST_FRAMES = 4
 
 
 def lines(findings: Findings) -> Iterator[list[Piece]]:
-    """Everything there is to say, line by line; the last one is the verdict with its coverage."""
+    """All findings and suppressions, line by line; the last line is the verdict with its coverage."""
     for number, finding in enumerate(findings.found, 1):
         yield from finding_lines(finding, findings, number)
         yield []
@@ -26,7 +26,7 @@ def lines(findings: Findings) -> Iterator[list[Piece]]:
         yield [("dim", f"suppressed: {_title(item.finding)}, because {item.suppression.reason}")]
     for rule in findings.unused_suppressions:
         source = f" ({rule.source})" if rule.source else ""
-        yield [("yellow", f"unused suppression: {rule.conditions}{source}; nothing fits it, so remove it")]
+        yield [("yellow", f"unused suppression: {rule.conditions}{source}; it matches nothing, so remove it")]
     style = {"clean": "green", "findings": "red"}.get(findings.verdict, "yellow")
     yield [(f"bold {style}", findings.summary)]
 
@@ -56,9 +56,9 @@ def _side(label: str, access: Access, names: _words.StreamNames) -> Iterator[lis
     yield [("dim", f"   {label:7} "), ("", _words.act(access, names))]
     frame = _words.place(access)
     if frame is None and access.stack_id:
-        return  # a step of a program: its name says which
+        return  # a step of a program as data: its name is the place
     if frame is None:
-        yield [("dim", "           at a place that is not known: stacks were off")]
+        yield [("dim", "           at an unknown place: stacks were off")]
         return
     shown = access.stack.index(frame)
     frames = [one for one in access.stack[shown:] if one == frame or not _words.is_ours(one)]
@@ -69,7 +69,7 @@ def _side(label: str, access: Access, names: _words.StreamNames) -> Iterator[lis
 
 
 def _short(file: str) -> str:
-    """From here, where that is shorter."""
+    """Relative to the current folder, if it is inside."""
     path = Path(file)
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else file

@@ -13,16 +13,16 @@ StreamNames = Mapping[Any, str]
 
 _EXPLAINED = {
     "race": "{second} that {first_who} {first_verb}; nothing orders the two",
-    "missing-record-stream": "memory is freed while {first}: nobody told the allocator that this stream uses it",
+    "missing-record-stream": "memory is freed while {first}: the allocator has no record that this stream uses it",
     "wait-on-unrecorded": "a wait for an event that was never recorded does nothing",
-    "redundant-wait": "this wait changes no order: what it waits for is over anyway",
-    "redundant-sync": "this synchronize waits for what is known to be over",
-    "leak": "given out and never given back",
+    "redundant-wait": "this wait changes no order: what it waits for is complete anyway",
+    "redundant-sync": "this synchronize waits for work that is known to be complete",
+    "leak": "allocated and never freed",
 }
 
 
 def is_ours(frame: Frame) -> bool:
-    """True for this package's own frames, an importer's, and those of frameworks that an adapter hears."""
+    """True for this package's own frames, an importer's, and those of frameworks that an integration traces."""
     return is_internal_frame(frame[0])
 
 
@@ -70,7 +70,7 @@ def act(access: Access, names: StreamNames) -> str:
 def headline(finding: Finding, names: StreamNames) -> str:
     """One sentence that says what is wrong."""
     if finding.kind == "deadlock":
-        return finding.text or "these wait for each other for ever"
+        return finding.text or "these wait for each other forever"
     first = finding.first or finding.second
     text = _lifetime(first, finding.second) if finding.kind == "use-after-free" else _EXPLAINED[finding.kind]
     text = text.format(
@@ -93,7 +93,7 @@ def _lifetime(first: Access, second: Access) -> str:
         return "memory is freed twice" if second.what == "free" else "{second} after its memory was freed"
     if second.what == "free":
         return "memory is freed while {first}; nothing orders the two"
-    return "{second} of memory whose owner before is not done with it: {first}"
+    return "{second} of memory that its previous owner still uses: {first}"
 
 
 def memory(finding: Finding) -> str:
@@ -108,7 +108,7 @@ def memory(finding: Finding) -> str:
 
 
 def fix_text(finding: Finding, names: StreamNames) -> str:
-    """The smallest fix, as something a person can type."""
+    """The smallest fix, as an instruction."""
     return _FIXES.get(finding.fix.action, _nothing)(finding, names)
 
 
@@ -151,7 +151,7 @@ def _record_stream(f: Finding, names: StreamNames) -> str:
 
 def _free_later(f: Finding, names: StreamNames) -> str:
     user = f.first if f.first is not None and f.first.what == "work" else f.second
-    return f"free the memory after {_name(user, names)} is over{_at(user, 'submitted at')}"
+    return f"free the memory after {_name(user, names)} is complete{_at(user, 'submitted at')}"
 
 
 def _remove(f: Finding, _: StreamNames) -> str:

@@ -1,4 +1,4 @@
-"""The verdict of a stream program, through the same engine that watches live programs."""
+"""The verdict of a stream program, from the engine that also checks live programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eventide.sanitizer.program._program import Step, parse
 from eventide.sanitizer.program._queues import Agent, Queues
 from eventide.sanitizer.program._walk import walk
 
-# The worst first: a program that hangs never comes to the rest, memory with two owners is worse than a wrong order, and
+# The worst first: a program that hangs runs nothing after that, memory with two owners is worse than a wrong order, and
 # what is only wasteful comes last. Never "ok" while there is a finding.
 VERDICTS = {
     "deadlock": ("deadlock",),
@@ -42,7 +42,7 @@ def check_program_findings(program: Mapping[str, Any], *, predict: bool = False)
 
 
 def _deadlocks(queues: Queues) -> list[Finding]:
-    """One finding: a circle of agents that wait for each other, or one that waits for what nobody will ever do."""
+    """One finding: a cycle of agents that wait for each other, or one that waits for what no agent will do."""
     agent = next(a for a in queues.stuck if a[0] == "stream" or queues.stuck[a].op.startswith("synchronize"))
     path: list[Agent] = []
     texts: list[str] = []
@@ -54,7 +54,7 @@ def _deadlocks(queues: Queues) -> list[Finding]:
         texts.append(f"{agent[0]} {agent[1]} (step {step.number}, {step.op}) waits for {what}")
         following = [a for a in others if a in queues.stuck]
         if not following:
-            texts[-1] += ", which nobody will do" if not others else f", which {others[0][0]} {others[0][1]} never does"
+            texts[-1] += ", which never happens" if not others else f", which {others[0][0]} {others[0][1]} never does"
             break
         agent = following[0]
     else:

@@ -69,7 +69,7 @@ class Step:
 
     @property
     def queued(self) -> bool:
-        """It runs when its stream comes to it, not when the thread does."""
+        """It runs when its stream reaches it, not when the thread does."""
         if self.op == "wait":
             return self.version > 0  # else it does nothing
         return self.op in ON_A_STREAM or (self.op == "free" and self.stream is not None)
@@ -93,7 +93,7 @@ REGION = 1 << 40  # bytes apart; larger than any range
 
 
 def parse(program: Mapping[str, Any]) -> Program:
-    """Read and check a program; what is wrong with it is a UsageError that names the step."""
+    """Read and check a program; an invalid one raises a UsageError that names the step."""
     if not isinstance(program, Mapping):
         raise UsageTypeError(f"a program is a dict with a list of steps under 'ops', not {type(program).__name__}")
     ops = program.get("ops")
@@ -109,19 +109,19 @@ def parse(program: Mapping[str, Any]) -> Program:
 
 
 class _Reader:
-    """Walks the steps in order; knows which buffers live and at which address."""
+    """Walks the steps in order, with the addresses of the live buffers."""
 
     def __init__(self) -> None:
         self.sizes: dict[int, int] = {}
         self.names: dict[int, str] = {}
         self.outside: dict[int, str] = {}
         self._at: dict[str, int] = {}  # address by buffer
-        self._home: dict[str, int] = {}  # the same, also when somebody else has that address now
+        self._home: dict[str, int] = {}  # the same, also after another buffer has taken that address
         self._freed: dict[str, int] = {}  # number of the free by buffer
         self.ghosts: dict[int, int] = {}
         self._gone: dict[str, int] = {}  # ghost by buffer
         self._owner: dict[int, str] = {}  # buffer by address
-        self._used: dict[str, int] = {}  # first use of buffers that nobody allocated
+        self._used: dict[str, int] = {}  # first use of buffers that were never allocated
         self._allocated: set[str] = set()
         self._versions: Counter[str | int] = Counter()
         self._left: int | None = None
@@ -224,7 +224,7 @@ class _Reader:
         self.sizes[base] = max(self.sizes[base], size)
 
     def _address(self, buffer: str, number: int) -> int:
-        """Who names a buffer after its free means memory that is gone, whoever has it now, whenever the free runs."""
+        """A buffer that is named after its free is the freed memory, whatever has its address now."""
         if buffer in self._freed:
             if buffer not in self._gone:
                 self._gone[buffer] = self._fresh(buffer)

@@ -1,8 +1,8 @@
-"""Run a program's queues until nothing moves: an order in which everything can run, or who waits for whom for ever.
+"""Run a program's queues until no step can run: an order in which everything runs, or the agents that wait forever.
 
 Only timeline semaphores, collectives and blocking host calls among them can hold a queue up; events bind to what is
-already recorded. `Queues` keeps one head per host thread and per stream and moves the earliest step that can; an agent
-that cannot move is looked at again when what it waits for has happened.
+already recorded. `Queues` keeps one head per host thread and per stream and runs the earliest step that can run; an
+agent that cannot is checked again when what it waits for has happened.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Queues:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.moves: list[tuple[bool, list[Step]]] = []
-        self.ran: set[int] = set()  # numbers of steps that are over
+        self.ran: set[int] = set()  # numbers of completed steps
         self.stuck: dict[Agent, Step] = {}
-        self.needs: dict[int, list[int]] = {}  # steps that must be over before
+        self.needs: dict[int, list[int]] = {}  # steps that must complete before
         self._queues: dict[Agent, list[Step]] = defaultdict(list)
         self._heads: dict[Agent, int] = defaultdict(int)
         self._submitted: set[int] = set()
@@ -34,7 +34,7 @@ class Queues:
         self._reached: dict[Hashable, int] = defaultdict(int)  # semaphores' values
         self._meets: dict[int, list[Step]] = {}  # all ranks' steps of one collective
         self._ranks: dict[str, set[Hashable]] = defaultdict(set)
-        self._waiting: dict[Hashable, list[Agent]] = defaultdict(list)  # by what would let them go on
+        self._waiting: dict[Hashable, list[Agent]] = defaultdict(list)  # by what would let them continue
         self._ready: list[tuple[int, str, Agent]] = []
         self._prepare()
 
@@ -88,7 +88,7 @@ class Queues:
             number, _, agent = heapq.heappop(self._ready)
             step = self._head(agent)
             if step is None or step.number != number:
-                continue  # it went on with others
+                continue  # it ran together with others
             if agent[0] == "thread" and step.queued:
                 self._submit(agent, step)
             else:
@@ -141,7 +141,7 @@ class Queues:
         return queue[head] if head < len(queue) else None
 
     def _held_by(self, agent: Agent, step: Step) -> Hashable | None:
-        """What must happen before it can run, or at least the first such thing."""
+        """What must happen before it can run, or at least the first such condition."""
         if agent[0] == "stream" and step.number not in self._submitted:
             return ("submitted", step.number)
         for number in self.needs[step.number]:
@@ -150,7 +150,7 @@ class Queues:
         if step.op == "wait_value" and step.value > self._reached[step.semaphore]:
             return ("semaphore", step.semaphore)
         if step.op == "collective" and not self._all_there(step):
-            return ("collective", step.number)  # whoever comes last finds all there
+            return ("collective", step.number)  # the last one to arrive completes the collective
         return None
 
     def _all_there(self, step: Step) -> bool:
@@ -165,7 +165,7 @@ class Queues:
         )
 
     def signals(self, wait: Step) -> list[Step]:
-        """The first signal of each stream that lets the wait go on; one behind the wait itself cannot."""
+        """The first signal of each stream that ends the wait; one behind the wait itself cannot."""
         first: dict[Hashable, Step] = {}
         for s in self._signals[wait.semaphore]:
             if s.value >= wait.value and not (s.stream == wait.stream and s.number > wait.number):
@@ -173,7 +173,7 @@ class Queues:
         return list(first.values())
 
     def blockers(self, agent: Agent) -> list[tuple[str, list[Agent]]]:
-        """Why a stuck agent does not move, and which agents could change that; for the report of a deadlock."""
+        """What a blocked agent waits for, and which agents could do that; for the report of a deadlock."""
         step = self.stuck[agent]
         if agent[0] == "stream" and step.number not in self._submitted:
             return [(f"thread {step.thread} to submit it", [("thread", step.thread)])]

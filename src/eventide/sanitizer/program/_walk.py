@@ -1,4 +1,4 @@
-"""Tell the engine of a program, in an order in which its steps can run, and give its findings the program's words."""
+"""Feed the steps of a program to the engine, in an order in which they can run, and map its findings to their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.sanitizer._finding import Access, Finding, finding_from_native
 from eventide.sanitizer.program._program import Program, Step
 from eventide.sanitizer.program._queues import Queues
 
-Over = dict[tuple[bool, int], int]  # how many are over of each (is a thread, id of the engine)
+Over = dict[tuple[bool, int], int]  # how many steps completed on each (is a thread, id of the engine)
 SIGNAL = 1 << 32  # tokens of signals; below are those of steps
 
 
@@ -35,7 +35,7 @@ class _Walker:
 
     def __init__(self, program: Program, queues: Queues, predict: bool, before: dict[int, Over]) -> None:
         self.program = program
-        self.signals: dict[int, Over] = {}  # those that others could stand for and that ran: what is over at each
+        self.signals: dict[int, Over] = {}  # those that have alternatives and that ran: what is complete at each
         self._several: set[int] = set()  # all of them
         self._before = before
         self._queues = queues
@@ -172,7 +172,7 @@ class _Walker:
         self._engine.wait_known(self._stream(step.stream), _common(map(self._over_at, numbers)), **at)
 
     def _over_at(self, signal: int) -> Over | None:
-        """None: nothing is known yet of a signal that comes later."""
+        """None: a later signal has no result yet."""
         if signal not in self.signals:
             over = self._engine.over_at(signal)
             if not over:
@@ -187,7 +187,7 @@ class _Walker:
         self._engine.host_wait(self._id("token", step.token), **at)
 
     def _named(self, finding: Finding) -> Finding:
-        """Ids of the engine back to what the program calls them."""
+        """Ids of the engine, mapped back to the names of the program."""
         labels: dict[Any, Any] = {(kind, number): label for (kind, label), number in self._ids.items()}
         streams: dict[Any, Any] = {self._stream(label): label for (kind, label) in self._ids if kind == "stream"}
 
@@ -215,7 +215,7 @@ class _Walker:
 
 
 def _common(all_of_them: Iterable[Over | None]) -> Over:
-    """What is over at each of them."""
+    """What is complete at each of them."""
     out: Over | None = None
     for over in all_of_them:
         if over is not None:

@@ -4,13 +4,13 @@
     test_mydevice = conformance.pytest_test("mydevice")  in a test file: one case a check
     eventide conformance --device mydevice               on the command line
 
-A check uses the public API only. What the device says it cannot do is skipped, with the capability's name. Every wait
-is bounded, and a check that hangs has failed: the others go on. What belongs to a process and not to a device (Ctrl-C,
-fork, exit) is left to Eventide's own tests.
+A check uses the public API only. A check of a capability that the device lacks is skipped, with its name. Every wait
+is bounded, and a check that hangs has failed: the others continue. Properties of a process rather than of a device
+(Ctrl-C, fork, exit) are left to Eventide's own tests.
 
-    _check    what a check is            _expect   what a check says             _run      one check, all checks
-    _bench    what it works with         _hold     how it holds a stream         _tools    small things it uses
-    checks/   the checks, a file for each group of promises                      _report   what came out
+    _check    the type of a check        _expect   assertions with messages      _run      one check, all checks
+    _bench    the resources of a check   _hold     ways to hold a stream         _tools    small helpers
+    checks/   the checks, a file for each group of promises                      _report   the results
 """
 
 from eventide.testing.conformance._check import Check

@@ -1,4 +1,4 @@
-"""What a check works with: streams, holds, callbacks and threads, all cleaned up at its end."""
+"""The resources of a check: streams, holds, callbacks and threads, all released at its end."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
-GRACE = 0.03  # seconds in which a wrong device may show that it is wrong; no right one depends on it
+GRACE = 0.03  # seconds in which a faulty device may fail; a correct one does not depend on it
 
 
 class Bench:
-    """One check's own corner of a device. `patience` bounds every wait, in seconds."""
+    """The resources of one check on a device. `patience` bounds every wait, in seconds."""
 
     def __init__(self, device: Device, patience: float) -> None:
         self.where = device
@@ -37,7 +37,7 @@ class Bench:
         self._gates: list[_hold.Gate] = []
         self._subscriptions: list[hooks.Subscription] = []
 
-    # --- things to work with
+    # --- streams, events and devices
 
     def stream(self, device: str | None = None, **options: Any) -> Stream:
         """A new stream that is closed after the check."""
@@ -60,7 +60,7 @@ class Bench:
         return event
 
     def done(self, stream: Stream, enable_timing: bool = False) -> Event:
-        """A new event, recorded and over."""
+        """A new event, recorded and complete."""
         event = self.recorded(stream, enable_timing)
         event.synchronize(timeout=self.patience)
         return event
@@ -83,16 +83,16 @@ class Bench:
                 return name
         raise CheckSkippedError("there is no other device type")
 
-    # --- making things happen
+    # --- holds, threads and event loops
 
     def gate(self) -> _hold.Gate:
-        """Work that blocks until it is opened; only where streams really run at once."""
+        """Work that blocks until it is opened; only on devices with the capability 'concurrent'."""
         gate = _hold.Gate(self.patience)
         self._gates.append(gate)
         return gate
 
     def hold(self, stream: Stream, behind: bool = False) -> _hold.Hold:
-        """Hold a stream, in the way that its device allows; `behind` what is pending there, if so said."""
+        """Hold a stream, in the way that its device allows; with `behind`, after its pending work."""
         way = _hold.way_to_hold(stream.device, stream.device.capabilities)
         if way == "duration":
             self._lasts += _hold.LASTS  # each ends well after the one before it
@@ -109,11 +109,11 @@ class Bench:
         return hold
 
     def background(self, call: Callable[[], T]) -> Background[T]:
-        """Make a call on a thread of its own."""
+        """Make a call on its own thread."""
         return Background(call, self.patience)
 
     def run_loop(self, awaitable: Awaitable[T]) -> T:
-        """Run an event loop on a thread of its own."""
+        """Run an event loop on its own thread."""
 
         async def bounded() -> T:
             async with asyncio.timeout(self.patience):
@@ -121,7 +121,7 @@ class Bench:
 
         return self.background(lambda: asyncio.run(bounded())).result()
 
-    # --- looking at what happens
+    # --- observing
 
     def hook_calls(self, hook: str, device: str | None = None) -> list[tuple[Any, ...]]:
         """The arguments of every firing of a hook on this device from now on."""
@@ -130,7 +130,7 @@ class Bench:
         return calls
 
     def listen(self, hook: str, callback: Callable[..., object], device: str | None = None) -> hooks.Subscription:
-        """A callback on a hook for this device, until the check is over."""
+        """A callback on a hook for this device, until the check ends."""
         subscription = hooks.on(hook, callback, device=device or self.device)
         self._subscriptions.append(subscription)
         return subscription
@@ -140,20 +140,20 @@ class Bench:
         self._subscriptions.append(hooks.observe(observer))
 
     def eventually(self, condition: Callable[[], object], what: str) -> None:
-        """Fail unless the condition comes true in time."""
+        """Fail unless the condition becomes true in time."""
         deadline = time.monotonic() + self.patience
         while not condition():
             expect(time.monotonic() < deadline, f"never happened: {what}")
             time.sleep(0.0005)
 
     def stays(self, condition: Callable[[], object], what: str) -> None:
-        """Fail unless the condition holds, and goes on to hold while a wrong device has time to go wrong."""
+        """Fail unless the condition holds, and still holds after the time in which a faulty device may fail."""
         for _ in range(10):
             expect(condition(), what)
             self.pause()
 
     def pause(self) -> None:
-        """Give the device's own threads a moment, where it has any."""
+        """Give the threads of the device, if it has any, time to run."""
         if not self.virtual:
             time.sleep(GRACE / 10)
 
@@ -168,7 +168,7 @@ class Bench:
 
     # --- afterwards
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Open every gate and close every subscription. Does not block."""
         for gate in self._gates:
             gate.open()
@@ -176,8 +176,8 @@ class Bench:
             subscription.close()
 
     def close(self, patience: float) -> None:
-        """Drain what the check used. An error left in a stream is the check's business; one that hangs is not."""
-        self.let_go()
+        """Drain what the check used. An error left in a stream is ignored; a stream that hangs is a failure."""
+        self.release()
         deadline = time.monotonic() + patience
         for stream in self._streams:
             try:

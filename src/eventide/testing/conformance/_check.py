@@ -1,4 +1,4 @@
-"""What a check is: a function whose name is a sentence, the promise that it checks, and the capabilities it needs."""
+"""The type of a check: a function whose name is a sentence, the promise it checks, and the capabilities it needs."""
 
 from __future__ import annotations
 

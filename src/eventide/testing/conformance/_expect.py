@@ -1,4 +1,4 @@
-"""What a check says: small assertions, which ``python -O`` leaves in, with sentences for the report."""
+"""Assertions of checks, which ``python -O`` leaves in, with sentences for the report."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,7 +11,7 @@ class CheckFailedError(AssertionError):
 
 
 class CheckSkippedError(Exception):
-    """The device cannot do what the check needs; the text says what."""
+    """The device cannot do what the check needs; the text names it."""
 
 
 def expect(condition: object, what: str) -> None:

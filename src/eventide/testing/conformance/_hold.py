@@ -1,4 +1,4 @@
-"""How a check holds a stream, so that what is behind stays pending for as long as the check wants.
+"""Ways to hold a stream, so that what is queued behind stays pending until the check releases it.
 
 Where streams really run at once: by work that blocks. Where work runs inside ``submit``: by a wait for a held stream of
 the cpu. Where time is virtual and work runs inside host calls, on the caller's own thread: by work that lasts.
@@ -23,7 +23,7 @@ LASTS = 1.0  # seconds of virtual time: a million host calls of a microsecond
 
 
 class Hold:
-    """A stream that goes no further until ``release``."""
+    """A stream that runs nothing more until ``release``."""
 
     def __init__(self, release: Callable[[], object]) -> None:
         self._release = release

@@ -1,13 +1,14 @@
-"""What came out: an Outcome for each check, a Report for the device, and its row for the table of verified devices."""
+"""The results: an Outcome for each check, a Report for the device, and its row for the table of verified devices."""
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from eventide.errors import UsageValueError
+from eventide.errors import TraceFileError, UsageValueError
 
 Status = Literal["passed", "skipped", "failed"]
 HEADER = ("device", "what it is", "eventide", "date", "passed", "skipped", "failed")
@@ -29,7 +30,7 @@ class Report:
     """All checks on one device."""
 
     device: str  # "cpu:0"
-    description: str  # what the device says it is
+    description: str  # of the device, by itself
     version: str  # of eventide
     date: str  # of the run, as in 2026-01-31
     outcomes: tuple[Outcome, ...]
@@ -64,23 +65,30 @@ class Report:
     def save(self, path: str | Path) -> None:
         """Put the row into the table of a Markdown file, in place of an older one of the same device.
 
-        A file that is not there is made; one without such a table gets it at its end.
+        A missing file is created; one without such a table gets it at its end. TraceFileError if it cannot be written.
         """
         file = Path(path)
         if file.is_dir():
             raise UsageValueError(f"{file} is a directory; name a Markdown file, such as verified.md")
-        lines = file.read_text("utf-8").splitlines() if file.exists() else []
+        try:
+            lines = file.read_text("utf-8").splitlines() if file.exists() else []
+            file.write_text("\n".join(self._put_row(lines)) + "\n", "utf-8")
+        except OSError as error:
+            message = f"cannot write {file}: {error.strerror}; name another file"
+            raise TraceFileError(message, error.errno or errno.EIO, str(file)) from error
+
+    def _put_row(self, lines: list[str]) -> list[str]:
+        """The lines with the row in the table."""
         header = _line(HEADER)
         if header not in lines:
-            lines += [*([""] if lines else []), header, _line(("---",) * len(HEADER))]
+            lines = [*lines, *([""] if lines else []), header, _line(("---",) * len(HEADER))]
         first = lines.index(header) + 2
         last = first
         while last < len(lines) and lines[last].startswith("|"):
             last += 1
         key = _line((self.device, self.description)) + " "
         rows = [row for row in lines[first:last] if not row.startswith(key)]
-        lines[first:last] = sorted([*rows, self.row()])
-        file.write_text("\n".join(lines) + "\n", "utf-8")
+        return [*lines[:first], *sorted([*rows, self.row()]), *lines[last:]]
 
     def _with(self, status: str) -> tuple[Outcome, ...]:
         return tuple(outcome for outcome in self.outcomes if outcome.status == status)

@@ -1,4 +1,4 @@
-"""Running checks: each on a thread of its own with a limit, so that one that hangs has failed and the rest go on."""
+"""Running checks: each on its own thread with a time limit, so that one that hangs fails and the others continue."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ class _Attempt:
             self._ends.append(("passed", ""))
 
     def give_up(self, thread: threading.Thread) -> None:
-        """The limit is over: report the current line of the check, and free what waits for it."""
+        """The time limit has passed: report the current line of the check, and free what waits for it."""
         frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the one way to see another thread's stack
         self._ends.append(("failed", f"still running after {self._limit:g} s ({_current_line(frame)})"))
         if self._bench is not None:
-            self._bench.let_go()
+            self._bench.release()
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ def boom(message: str = "boom") -> None:
 
 
 class Background(Generic[T]):
-    """A call on a thread of its own."""
+    """A call on its own thread."""
 
     def __init__(self, call: Callable[[], T], patience: float) -> None:
         self._call = call

@@ -63,6 +63,7 @@ def _library(path: str) -> ctypes.CDLL:
     library.eventide_stand_in_stream.argtypes = [ctypes.c_int64]
     library.eventide_stand_in_stream.restype = ctypes.c_void_p
     library.eventide_stand_in_give_back.argtypes = [ctypes.c_int, ctypes.c_int64]
+    library.eventide_stand_in_spare.restype = ctypes.c_int64
     return library
 
 
@@ -84,6 +85,10 @@ class StandIn(TorchStreams):
     def close_stream(self, stream: torch.Stream) -> None:
         """Torch never frees a stream; we do, or threads would accumulate."""
         self._library.eventide_stand_in_give_back(stream.device.index, stream.stream_id)
+
+    def spare_streams(self) -> int:
+        """How many closed streams are kept for reuse, each with its thread."""
+        return int(self._library.eventide_stand_in_spare())
 
     def gate(self, stream: torch.Stream) -> threading.Event:
         """Work on the cpu stream below that waits."""

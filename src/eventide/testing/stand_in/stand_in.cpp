@@ -59,6 +59,12 @@ struct Streams {
         std::lock_guard lock(m);
         spare[device].push_back(id);
     }
+    int64_t count_spare() {
+        std::lock_guard lock(m);
+        int64_t count = 0;
+        for (const auto& free : spare) count += int64_t(free.size());
+        return count;
+    }
     void* at(StreamId id) {
         std::lock_guard lock(m);
         prepare();
@@ -203,7 +209,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     }
 };
 
-// torch finds it in its registry, by the name "MTIAHooks", the first time that somebody asks about MTIA.
+// torch finds it in its registry, by the name "MTIAHooks", at the first query about MTIA.
 struct Hooks final : at::MTIAHooksInterface {
     bool hasMTIA() const override { return true; }
     bool isBuilt() const override { return true; }
@@ -244,4 +250,7 @@ extern "C" EVENTIDE_EXPORT void* eventide_stand_in_stream(int64_t id) {
 }
 extern "C" EVENTIDE_EXPORT void eventide_stand_in_give_back(int device, int64_t id) {
     streams().give_back(DeviceIndex(device), id);
+}
+extern "C" EVENTIDE_EXPORT int64_t eventide_stand_in_spare() {
+    return streams().count_spare();
 }

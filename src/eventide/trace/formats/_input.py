@@ -1,26 +1,28 @@
-"""The bytes of a trace file, a piece at a time: plain or gzip, never more than a few megabytes at once."""
+"""The bytes of a trace file, plain or gzip, in pieces of at most a megabyte."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from errno import EIO
 from pathlib import Path
 from typing import BinaryIO
 
-from eventide.errors import TraceFormatError, UsageValueError
+from eventide.errors import TraceFileError, TraceFormatError
 
 _PIECE = 1 << 20
-FREE = 64 << 20  # bytes that any gzip file may become
-INFLATE_LIMIT = 200  # times the size of the file, beyond those
+FREE = 64 << 20  # inflated bytes that are always allowed
+INFLATE_LIMIT = 200  # beyond FREE: the most inflated bytes for each byte of the file
 _GZIP = 31  # zlib's number for "with a gzip header"
 
 
 def pieces(file: Path, inflate_limit: float | None) -> Iterator[bytes]:
-    """The file's content. EOFError, after all that was good, where a gzip stream stops early or breaks."""
+    """The file's content. After the last good piece, EOFError if a gzip stream ends early or is damaged."""
     try:
         opened = file.open("rb")
     except OSError as error:
-        raise UsageValueError(f"cannot read {str(file)!r}: {error.strerror}") from error
+        message = f"cannot read {str(file)!r}: {error.strerror}"
+        raise TraceFileError(message, error.errno or EIO, str(file)) from error
     with opened:
         head = opened.read(2)
         opened.seek(0)
@@ -32,13 +34,13 @@ def pieces(file: Path, inflate_limit: float | None) -> Iterator[bytes]:
 
 
 def whole(file: Path, warnings: list[str]) -> bytes:
-    """The file's content at once; what a gzip stream lacks is added to the warnings."""
+    """The whole content; a gzip stream that ends early adds a warning."""
     data = bytearray()
     try:
         for piece in pieces(file, INFLATE_LIMIT):
             data += piece
     except EOFError as error:
-        warnings.append(f"{error}; what it held until then was read")
+        warnings.append(f"{error}; what precedes it was read")
     return bytes(data)
 
 
@@ -46,7 +48,7 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
     written = 0
     inflater = zlib.decompressobj(_GZIP)
     while raw := inflater.unconsumed_tail or inflater.unused_data or opened.read(_PIECE // 4):
-        if inflater.eof:  # files may be glued together, and zeros may fill the last block of a tape
+        if inflater.eof:  # streams may be concatenated, and followed by padding zeros
             raw = raw.lstrip(b"\0") or opened.read(_PIECE // 4).lstrip(b"\0")
             inflater = zlib.decompressobj(_GZIP) if raw else inflater
             if not raw:
@@ -57,13 +59,13 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
         except zlib.error as error:
             yield from _good_part(before, raw)
             at = opened.tell() - len(raw)
-            raise EOFError(f"the gzip stream is broken behind byte {at:,} of the file ({error})") from error
+            raise EOFError(f"the gzip stream is damaged after byte {at:,} of the file ({error})") from error
         written += len(piece)
         read = opened.tell() - len(inflater.unconsumed_tail)
         if limit is not None and written > max(FREE, limit * read):
             raise TraceFormatError(
                 f"{read:,} bytes of gzip became more than {written:,}, over {limit:g} times as much: this looks like a "
-                "bomb; if it is none, inflate it with gunzip first, or read it with inflate_limit=None",
+                "decompression bomb; if it is not, inflate it with gunzip first, or read it with inflate_limit=None",
                 str(file),
                 read,
             )
@@ -74,7 +76,7 @@ def _inflated(opened: BinaryIO, file: Path, limit: float | None) -> Iterator[byt
 
 
 def _good_part(inflater: zlib._Decompress, raw: bytes) -> Iterator[bytes]:
-    """What comes out before the byte that breaks the stream; at most a few dozen bytes are lost."""
+    """The output before the damaged byte; at most a few dozen bytes are lost."""
     for at in range(0, len(raw), 64):
         try:
             yield inflater.decompress(raw[at : at + 64])

@@ -1,6 +1,6 @@
-"""Parquet: a directory with one file for each table, delta-coded and compressed with zstd; every column comes back.
+"""Parquet: a directory with one file for each table, delta-coded and compressed with zstd; all columns are restored.
 
-`tracks.parquet` also carries the metadata. Any tool that knows Parquet can ask `t.parquet/spans.parquet`.
+`tracks.parquet` also carries the metadata. Any tool for Parquet can query `t.parquet/spans.parquet`.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def to_bytes(table: pa.Table) -> bytes:
-    """One table as a Parquet file in memory, for formats that have no place of their own for it."""
+    """One table as a Parquet file in memory, to embed in other formats."""
     out = pa.BufferOutputStream()
     _write(table, out)
     return bytes(out.getvalue())
 
 
 def from_bytes(data: bytes) -> pa.Table:
-    """What `to_bytes` made."""
+    """The table from `to_bytes`."""
     return _validated(pq.read_table(pa.BufferReader(data)))
 
 
 def _validated(table: pa.Table) -> pa.Table:
-    """The table itself; ArrowInvalid where bytes inside are not what was written: pyarrow itself does not look."""
+    """The table itself; ArrowInvalid for damaged values, which pyarrow does not check by itself."""
     table.validate(full=True)
     return table
 
@@ -60,7 +60,7 @@ def _write(given: pa.Table, where: Any) -> None:
         compression_level=_LEVEL,
         use_dictionary=others,
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        write_statistics=["start", "time", "track"],  # what queries cut by
+        write_statistics=["start", "time", "track"],  # columns that queries filter by
     )
 
 
@@ -68,7 +68,7 @@ def read(path: Path) -> Trace:
     """The trace as it was saved."""
     if not path.is_dir():
         table = _about(path, pq.read_schema(path))["table"] if _is_parquet(path) else "something else"
-        raise TraceFormatError(f"the file holds {table} only; open the directory that it lies in", str(path), 0)
+        raise TraceFormatError(f"the file holds {table} only; open its directory", str(path), 0)
     tables, metadata = {}, {}
     for name in SCHEMAS:
         file = path / f"{name}.parquet"
@@ -95,10 +95,10 @@ def _about(file: Path, schema: pa.Schema) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads((schema.metadata or {})[_KEY])
     except KeyError:
-        raise TraceFormatError("this Parquet file is no table of an Eventide trace", str(file), 0) from None
+        raise TraceFormatError("this Parquet file is not a table of an Eventide trace", str(file), 0) from None
     if about["version"] > VERSION:
         raise TraceFormatError(
-            f"the file has version {about['version']} and this Eventide knows {VERSION}; install a newer one",
+            f"the file has version {about['version']} and this Eventide reads {VERSION}; install a newer one",
             str(file),
             0,
         )

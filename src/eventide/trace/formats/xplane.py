@@ -1,7 +1,7 @@
 """Reads JAX's profiles: `*.xplane.pb`, or the directory that `jax.profiler.start_trace` was given.
 
-JAX need not be installed. The core decodes; here planes become processes and devices, lines tracks, events spans, by
-the rules that the same profile's trace.json is read with. Only the events that the profiler timed are in a profile.
+JAX need not be installed. The core decodes. Planes become processes and devices, lines tracks, and events spans, by the
+rules for trace.json of the same profile. A profile has only the events that the profiler timed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from eventide.trace.formats.perfetto._reader import coded, read_texts
 from eventide.trace.linking._categories import NUMBER, WORDS
 from eventide.trace.linking._columns import NONE, integers, words
 from eventide.trace.linking._edges import COLUMNS, KINDS, Edges, Rows, add_launches, find_callers
+from eventide.trace.linking._event_names import on_device, unnamed
 from eventide.trace.linking._tracks import LINES_OF_TPU, STREAM, Place, Track, Tracks
-from eventide.trace.linking._words import on_device, unnamed
 
 SUFFIX = ".xplane.pb"
 _RUNS = "plugins/profile"  # below the directory that a program names, a directory for each profile
@@ -95,9 +95,9 @@ def _tracks(planes: list[tuple[str, dict[str, Any]]], lines: list[tuple[int, int
         place = Place((_NOTHING, 0) if pid is None else (_NUMBER, pid), (_NUMBER, number), "", "", False)
         place.label, place.thread = planes[plane][0], name
         track = place.track("gpu", None, None)
-        if plane in with_streams and name in LINES_OF_TPU:  # shows the time of the streams again
+        if plane in with_streams and name in LINES_OF_TPU:  # repeats the time of the streams
             track = replace(track, kind="other", stream=None)
-        if track.kind == "thread" and not 0 < number < 2**31:  # most are hashes, and no thread's number
+        if track.kind == "thread" and not 0 < number < 2**31:  # most are hashes, not thread ids
             track = replace(track, tid=None)
         tracks.rows.append(track)
     parents: dict[int, int] = {}
@@ -112,7 +112,7 @@ def _tracks(planes: list[tuple[str, dict[str, Any]]], lines: list[tuple[int, int
 
 
 def _categories(events: dict[str, Any], texts: pa.Array, tracks: Tracks) -> Any:
-    """By where an event stands and what it is called, as numbers of WORDS."""
+    """The category by place and name, as numbers of WORDS."""
     place = np.array([_PLACES.index(_place(track)) for track in tracks.rows] or [0], np.int64)[events["line"]]
     pairs, inverse = np.unique(place * len(texts) + events["name"], return_inverse=True)
     names = texts.take(pa.array(pairs % len(texts))).to_pylist()

@@ -1,4 +1,4 @@
-"""What other tools call their events, and which of our categories that is."""
+"""Maps the categories of other tools to ours, for whole columns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from eventide.trace._schema import CATEGORIES
 from eventide.trace.linking._columns import Ids, Mask, Strings
-from eventide.trace.linking._words import DEVICE, HOST, RUNTIMES, Rule, on_device, operator, runtime, unnamed
+from eventide.trace.linking._event_names import DEVICE, HOST, RUNTIMES, Rule, on_device, operator, runtime, unnamed
 
 WORDS = list(CATEGORIES)
 NUMBER = {name: number for number, name in enumerate(WORDS)}
 
 _OURS: dict[str, Rule] = {name: name for name in CATEGORIES if name not in {"kernel", "runtime", "other"}}
 RULES: dict[str, Rule] = {**_OURS, **DEVICE, **HOST}
-# The core adds what the source said to the arguments of every other category.
+# For every other category, the core adds the category of the source to the arguments.
 KNOWN = sorted(
     {
         *RULES,
@@ -31,7 +31,7 @@ KNOWN = sorted(
 
 
 def rule_of(category: str) -> Rule | None:
-    """How events of this category of the source are named here; None for one that nobody knows."""
+    """The function that maps events of this category of the source; None for an unknown category."""
     rule = RULES.get(category) or RULES.get(category.lower())
     return rule or (runtime if RUNTIMES.match(category.lower()) else None)
 
@@ -39,7 +39,7 @@ def rule_of(category: str) -> Rule | None:
 def categorize(
     sources: Ids, names: Ids, strings: Strings, on_stream: Mask, beside_stream: Mask
 ) -> npt.NDArray[np.int8]:
-    """The category of each row, as a number of WORDS. Rows of categories that nobody knows go by where they are.
+    """The category of each row, as a number of WORDS. Rows of unknown categories are mapped by their track.
 
     Beside the streams of a device some tools draw lines that show the same time again, by step, module or scope.
     """

@@ -35,7 +35,7 @@ class Strings:
         return dict(zip(seen.tolist(), self.array.take(pa.array(seen)).to_pylist(), strict=True))
 
     def dictionary(self, numbers: Ids) -> pa.DictionaryArray:
-        """The texts as a dictionary column; the dictionary holds what occurs and nothing else."""
+        """The texts as a dictionary column; the dictionary has only those that occur."""
         seen = self._seen(numbers)
         position = np.zeros(len(self) + 1, np.int32)
         position[seen] = np.arange(len(seen), dtype=np.int32)
@@ -49,7 +49,7 @@ class Strings:
 
 
 def integers(values: npt.NDArray[Any], rows: int, null: int = NONE) -> pa.Array:
-    """A column of integers whose nulls are a number; a column that is empty is all null."""
+    """A column of integers with a number for null; an empty column is all null."""
     kind = pa.from_numpy_dtype(values.dtype)
     if len(values) != rows:
         return pa.nulls(rows, kind)
@@ -71,7 +71,7 @@ def words(numbers: npt.NDArray[np.int8], vocabulary: list[str]) -> pa.Dictionary
 
 
 def first_of_each(groups: npt.NDArray[Any], size: int) -> Ints:
-    """Of each group, the position of its first row; -1 where it has none."""
+    """The position of the first row of each group; -1 for an empty group."""
     first = np.full(size, -1, np.int64)
     first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)
     return first

@@ -1,4 +1,4 @@
-"""Edges that a Kineto trace states by ids: launches, waits of streams, synchronizations. Nothing here guesses.
+"""Edges that a Kineto trace states by ids: launches, waits of streams, synchronizations. Nothing is guessed.
 
 A launch ties a call of the runtime to the work of the same correlation id. A wait is in a trace only where it was
 recorded with `enable_cuda_sync_events` and its row names the record that it waited for.
@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from eventide.trace.linking._categories import NUMBER
 from eventide.trace.linking._columns import NONE, Ids, Ints, Mask
+from eventide.trace.linking._event_names import ALL_STREAMS
 from eventide.trace.linking._tracks import Tracks
-from eventide.trace.linking._words import ALL_STREAMS
 
 KINDS = ["launch", "wait", "synchronize", "fwdbwd", "flow"]
 COLUMNS = ("from_track", "from_time", "from_span", "to_track", "to_time", "to_span", "event", "version", "correlation")
@@ -24,24 +24,24 @@ WORK = ("kernel", "copy", "communication", "work")
 
 @dataclass
 class Rows:
-    """The spans, as far as edges care."""
+    """The columns of spans from which edges follow."""
 
     track: Ids
     start: Ints
     duration: Ints
-    correlation: Ints  # NONE: has none
-    stream: Ints  # as the row itself says; NONE: it does not
+    correlation: Ints  # NONE: none
+    stream: Ints  # as given in the row; NONE: not given
     category: npt.NDArray[np.int8]
     on_device: Mask
-    submit: Ints = field(init=False)  # when the host asked for it; NONE: unknown
-    caller: Ints = field(init=False)  # the row of the call that asked; -1: unknown
+    submit: Ints = field(init=False)  # when the host submitted it; NONE: unknown
+    caller: Ints = field(init=False)  # the row of the call that submitted it; -1: unknown
 
     def __post_init__(self) -> None:
         self.submit = np.full(len(self.start), NONE)
         self.caller = np.full(len(self.start), -1)
 
     def end(self, rows: Ints) -> Ints:
-        """When they ended; those that did not, when they began."""
+        """The end of each span; its start if it did not end."""
         duration = self.duration[rows]
         return self.start[rows] + np.where(duration == NONE, 0, duration)
 
@@ -53,7 +53,7 @@ class Rows:
 
 
 class Edges:
-    """Edges as they are found; absent ids are NONE."""
+    """Collects edges; absent ids are NONE."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[int, dict[str, Any]]] = []
@@ -141,7 +141,7 @@ class Streams:
 
 
 def add_waits(edges: Edges, rows: Rows, tracks: Tracks, waits: dict[str, Ints]) -> dict[str, int]:
-    """Waits of streams and synchronizations, from the rows that name the record. Counts what could not be tied."""
+    """Waits of streams and synchronizations, from the rows that name the record. Counts those without a match."""
     streams = Streams(rows)
     calls = _calls_by_correlation(rows, waits["record"])
     untied = {"waits without the id of a record": 0, "waits for a stream without work": 0}
@@ -191,7 +191,7 @@ def _add_synchronization(edges: Edges, rows: Rows, span: int, source: int, **ids
 
 
 def _add_plain_synchronizations(edges: Edges, rows: Rows, tracks: Tracks, streams: Streams, done: set[int]) -> None:
-    """Synchronizations with a stream or a device: everything submitted there before the call is over after it."""
+    """Synchronizations with a stream or a device: everything submitted there before the call is complete after it."""
     candidates = np.flatnonzero(rows.on_device & rows.is_in("sync") & (rows.caller >= 0))
     by_device: dict[str | None, list[int]] = {}
     for track in streams.by_track:

@@ -1,4 +1,4 @@
-"""Which thread, stream or process each track of a Chrome trace is."""
+"""Finds the thread, stream or process of each track of a Chrome trace."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from eventide.trace.linking._columns import NONE, Ids, Mask, Strings, first_of_each, texts
-from eventide.trace.linking._words import ALL_STREAMS, is_device
+from eventide.trace.linking._event_names import ALL_STREAMS, is_device
 
 _INTEGER, _TEXT, _LANE = 1, 2, 3  # kinds of ids in the core
 STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA)\b[ :]*(\d{1,9})?", re.IGNORECASE)
 _STREAM_OF_PROCESS = re.compile(r"/stream:(\d{1,9}|all)\b")  # TensorFlow has a process for each stream
-_NOT_PROCESSES = {"Spans", "Traces", ""}  # where Kineto puts what is about the whole recording
-LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # the others show the same time again, by step, module or name scope
-# What categories and device properties say, then what the names of runtime calls say. Kernels of AMD keep names in cu.
+_NOT_PROCESSES = {"Spans", "Traces", ""}  # Kineto's processes for events of the whole recording
+LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # other lines repeat the same time, by step, module or name scope
+# Patterns for categories and device properties, then for names of runtime calls. Kernels of AMD keep names in cu.
 _KINDS = {
     "mtia": re.compile(r"mtia"),
     "xpu": re.compile(r"^xpu_|Intel.*(GPU|Graphics|Max)"),
@@ -50,7 +50,7 @@ class Track:
 
 @dataclass
 class Tracks:
-    """Every track, the first of them in the order of the core, so that its numbers stay."""
+    """Every track; the first ones in the order of the core, so that its numbers stay valid."""
 
     rows: list[Track]
     counters: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Tracks:
         return self._streams.get((device, stream))
 
     def counter(self, near: int, name: str, device: str | None = None) -> int:
-        """The track of a counter of the process that the track `near` belongs to, made when it is first asked for."""
+        """The track of a counter of the process that the track `near` belongs to; created on first use."""
         key = (self.process_of.get(near, -1), name)
         if key not in self.counters:
             parent = self.process_of.get(near)
@@ -73,7 +73,7 @@ class Tracks:
         return self.counters[key]
 
     def compact(self, used: Mask) -> Ids:
-        """Drop the tracks that nothing is on, and the processes that are left empty. Gives the new numbers."""
+        """Remove tracks without rows, then processes without tracks. Returns the new numbers."""
         keep = np.zeros(len(self.rows), np.bool_)
         keep[: len(used)] = used
         keep[[row.parent for row, wanted in zip(self.rows, keep, strict=True) if wanted and row.parent is not None]] = (
@@ -95,7 +95,7 @@ class Tracks:
 
 @dataclass
 class _Names:
-    """What metadata events say about processes and threads."""
+    """The names of processes and threads, from metadata events."""
 
     process: dict[tuple[int, int], str] = field(default_factory=dict)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class _Names:
 
 
 def find_tracks(columns: dict[str, Any], strings: Strings, properties: list[Any]) -> Tracks:
-    """Tell the tracks of devices from those of the host, by what is on them and by what they are called."""
+    """Separate the tracks of devices from those of the host, by their events and their names."""
     raw, spans = columns["tracks"], columns["spans"]
     names = _read_names(columns, strings)
     count = len(raw["pid"])
@@ -141,7 +141,7 @@ class Place:
     tid: tuple[int, int]
     pid_text: str
     tid_text: str
-    busy: bool  # something that only devices have stands on it
+    busy: bool  # it has events that only devices have
     label: str = ""
     thread: str = ""
 
@@ -151,11 +151,11 @@ class Place:
             category, lane = self.tid_text, self.tid[1] & 0xFFFFFFFF
             return Track("other", f"{category or 'asynchronous'} {lane + 1}", pid)
         named = _DEVICE.search(self.label) or _DEVICE.search(self.pid_text)
-        told = STREAM.match(self.thread) or STREAM.match(self.tid_text) or _STREAM_OF_PROCESS.search(self.label)
-        if self.busy or (named and (told or self.thread in LINES_OF_TPU)) or self.pid_text == "CUDA functions":
-            return self._on_device(kind, named, told, device, stream)
+        matched = STREAM.match(self.thread) or STREAM.match(self.tid_text) or _STREAM_OF_PROCESS.search(self.label)
+        if self.busy or (named and (matched or self.thread in LINES_OF_TPU)) or self.pid_text == "CUDA functions":
+            return self._on_device(kind, named, matched, device, stream)
         name = self.thread or self.tid_text or ("" if tid is None else f"thread {tid}")
-        if named:  # a device's, but no stream: a queue, or a line that shows the streams' time once more
+        if named:  # of a device and not a stream: a queue, or a line that repeats the time of the streams
             return Track("other", name, pid, tid, self._where(kind, named, device))
         if self.tid[0] == _INTEGER or (name and self.pid_text not in _NOT_PROCESSES):
             return Track("thread", name, pid, tid)
@@ -170,13 +170,18 @@ class Place:
         return f"{kind}:{index if index is not None else 0}"
 
     def _on_device(
-        self, kind: str, named: re.Match[str] | None, told: re.Match[str] | None, device: int | None, stream: int | None
+        self,
+        kind: str,
+        named: re.Match[str] | None,
+        matched: re.Match[str] | None,
+        device: int | None,
+        stream: int | None,
     ) -> Track:
         where = self._where(kind, named, device)
         if stream is None:
-            stream = (int(told[1]) if told[1] != "all" else 0) if told else _number(self.tid)
+            stream = (int(matched[1]) if matched[1] != "all" else 0) if matched else _number(self.tid)
         pid, tid = _number(self.pid), _number(self.tid)
-        if stream in ALL_STREAMS:  # what concerns all streams, such as a synchronization of the device
+        if stream in ALL_STREAMS:  # for all streams, such as a synchronization of the device
             return Track("other", f"{where} all streams", pid, tid, where)
         name = self.thread.strip() or (f"stream {stream}" if stream is not None else self.tid_text or "stream")
         return Track("stream", name, pid, tid, where, stream if stream is not None else 0)
@@ -216,7 +221,7 @@ def _read_names(columns: dict[str, Any], strings: Strings) -> _Names:
 
 
 def _ids(spans: dict[str, Any], column: str, tracks: int) -> dict[int, int]:
-    """The one value that a column has on each track; nothing where there are several."""
+    """The value of a column on each track if there is only one."""
     values = spans[column]
     if not len(values):
         return {}
@@ -229,7 +234,7 @@ def _ids(spans: dict[str, Any], column: str, tracks: int) -> dict[int, int]:
 
 
 def _device_kind(words: list[str], strings: Strings) -> str:
-    """What the trace's devices are: cuda, hip, xpu, ...; gpu where nothing tells."""
+    """The kind of the trace's devices: cuda, hip, xpu, ...; gpu if unknown."""
     for kind, pattern in _KINDS.items():
         if any(pattern.search(word) for word in words):
             return kind

@@ -107,3 +107,4 @@ def with_stream_across_an_await_that_interleaves_is_a_usage_error(bench: Bench) 
 
     error = bench.run_loop(main())
     expect(isinstance(error, UsageError), f"leaving the first block is a UsageError, not {error!r}")
+    expect("await" in str(error), f"the error names the await, unlike {str(error)!r}")

@@ -51,7 +51,7 @@ def a_wait_for_nothing_ends_within_a_timeout_of_zero(bench: Bench) -> None:
 
 @check("blocking-calls")
 def every_thread_that_synchronizes_one_event_returns(bench: Bench) -> None:
-    # Elsewhere one of two sleeps for ever.
+    # In other runtimes one of two sleeps forever.
     stream, waiting = bench.stream(), bench.hook_calls("event_synchronization")
     for count in (4, 8, 12):
         hold = bench.hold(stream)
@@ -101,7 +101,7 @@ def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> Non
 
 @check("synchronize-scope")
 def synchronize_of_the_device_waits_for_all_of_its_streams(bench: Bench) -> None:
-    # Elsewhere it returns at once when it is called from another device.
+    # In other runtimes it returns at once when it is called from another device.
     streams, log = bench.streams(3), list[int]()
     holds = [bench.hold(stream) for stream in streams]
     for number, stream in enumerate(streams):

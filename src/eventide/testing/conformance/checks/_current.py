@@ -1,4 +1,4 @@
-"""The current stream: of a thread, re-entrant, put back whatever happens."""
+"""The current stream: of a thread, re-entrant, restored also after an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventide.testing.conformance._tools import Boom
 
 @check("current-stream")
 def with_makes_a_stream_current_and_puts_the_old_one_back(bench: Bench) -> None:
-    # Elsewhere `with s, s` fails.
+    # In other runtimes `with s, s` fails.
     stream, other = bench.streams(2)
     default = default_stream(bench.device)
     equal(current_stream(bench.device), default, "the current stream at first")

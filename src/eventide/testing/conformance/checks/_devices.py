@@ -1,4 +1,4 @@
-"""Several devices of a type, several types, and what a device says about itself."""
+"""Several devices of a type, several types, and the description of a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def a_device_is_listed_named_and_describes_itself(bench: Bench) -> None:
     device = Device(bench.device)
     expect(device in devices(), "devices() lists it")
     equal(str(device), bench.device, "its name")
-    expect(bool(device.name), "it says what it is")
+    expect(bool(device.name), "it has a description")
     capabilities = device.capabilities
     equal(capabilities, bench.capabilities, "its capabilities, read twice")
     for field in dataclasses.fields(capabilities):

@@ -25,7 +25,7 @@ def failed_marker(bench: Bench, stream: Stream, error: Boom) -> Event:
 
 @check("error-stops-stream")
 def an_exception_in_work_kills_nothing(bench: Bench) -> None:
-    # Elsewhere it ends the process, or the worker.
+    # In other runtimes it ends the process, or the worker.
     stream, other = bench.streams(2)
     for kind in (Boom, StopIteration, SystemExit, GeneratorExit, MemoryError):
         error = kind("from work")

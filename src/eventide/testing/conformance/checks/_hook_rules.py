@@ -22,7 +22,7 @@ def subscriptions_close_in_any_order_and_twice_without_harm(bench: Bench) -> Non
     equal(calls, [0, 0, 3], "the same function twice is two subscriptions")
     first.close()
     first.close()
-    expect(first.closed and not second.closed, "closed says which one is")
+    expect(first.closed and not second.closed, "closed is True for the closed one only")
     calls.clear()
     with third:
         stream.record_event()

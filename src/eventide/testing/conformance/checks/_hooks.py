@@ -109,7 +109,7 @@ def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
 
 @check("hook-stream-lifetime")
 def a_stream_is_reported_once_at_creation_and_once_at_deletion(bench: Bench) -> None:
-    # Elsewhere one stream fires 32 creations.
+    # In other runtimes one stream fires 32 creations.
     created, deleted = bench.hook_calls("stream_creation"), bench.hook_calls("stream_deletion")
     stream = Stream(bench.device)
     number = stream.stream_id

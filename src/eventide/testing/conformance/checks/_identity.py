@@ -49,7 +49,7 @@ def an_event_shows_no_device_index_until_its_first_record_unless_it_was_given(be
 
 @check("stream-identity")
 def ids_of_streams_are_unique_and_never_given_twice(bench: Bench) -> None:
-    # Elsewhere the 33rd stream is the first one again.
+    # In other runtimes the 33rd stream is the first one again.
     streams = bench.streams(36)
     default = default_stream(bench.device)
     numbers = {default.stream_id, *(stream.stream_id for stream in streams)}

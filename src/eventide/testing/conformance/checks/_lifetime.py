@@ -23,7 +23,7 @@ def a_wait_survives_the_event_it_waits_for(bench: Bench) -> None:
     del event
     gc.collect()
     future = other.submit(log.append, "second")
-    bench.stays(lambda: not future.done(), "the wait goes on without its event")
+    bench.stays(lambda: not future.done(), "the wait remains without its event")
     hold.release()
     future.result(bench.patience)
     equal(log, ["first", "second"], "the order over two streams")
@@ -53,7 +53,7 @@ def close_drains_and_closing_twice_is_fine(bench: Bench) -> None:
     expect(not stream.closed, "open before close()")
     stream.close(timeout=bench.patience)
     equal(log, list(range(20)), "what ran before close() returned")
-    expect(stream.closed and event.query(), "closed, and its events are over")
+    expect(stream.closed and event.query(), "closed, and its events are complete")
     stream.close(timeout=bench.patience)
 
 
@@ -89,7 +89,7 @@ def with_does_not_close_a_stream(bench: Bench) -> None:
 
 
 @check("references-released")
-def work_and_its_arguments_are_let_go_when_they_are_over(bench: Bench) -> None:
+def work_and_its_arguments_are_released_when_it_is_complete(bench: Bench) -> None:
     class Thing:
         def __call__(self, error: Exception | None = None) -> None:
             if error is not None:
@@ -109,7 +109,7 @@ def work_and_its_arguments_are_let_go_when_they_are_over(bench: Bench) -> None:
 
 
 @check("references-released")
-def dropped_streams_events_and_futures_go_away(bench: Bench) -> None:
+def dropped_streams_events_and_futures_are_freed(bench: Bench) -> None:
     stream = Stream(bench.device)
     event, future = stream.record_event(), stream.submit(int)
     future.result(bench.patience)

@@ -29,7 +29,7 @@ def a_freed_buffer_refuses_to_be_used(bench: Bench) -> None:
     stream, buffer = bench.stream(), empty(16, bench.device)
     buffer.free()
     buffer.free()
-    expect(buffer.freed, "freed says so")
+    expect(buffer.freed, "freed is True")
     raises(UsageError, lambda: buffer.ptr, "the address of a freed buffer", "free")
     raises(UsageError, lambda: buffer.record_stream(stream), "record_stream of a freed buffer", "free")
 
@@ -42,7 +42,7 @@ def the_host_reads_and_writes_a_buffer_and_work_sees_it(bench: Bench) -> None:
     stream.submit(lambda: memoryview(buffer).__setitem__(slice(0, 5), b"seven")).result(bench.patience)
     equal(bytes(memoryview(buffer)), b"seven by", "what the host reads")
     view = memoryview(buffer)
-    raises(BufferError, buffer.free, "free() under a living view")
+    raises(BufferError, buffer.free, "free() while a view exists")
     view.release()
     buffer.free()
 
@@ -67,7 +67,7 @@ def memory_lives_until_the_streams_given_to_record_stream_are_past_it(bench: Ben
 
 @check("allocation-failure")
 def memory_that_is_not_there_is_an_error_and_leaves_the_device_usable_from_every_thread(bench: Bench) -> None:
-    # Elsewhere an error is raised with a lock held, and every other thread waits for ever.
+    # Other runtimes raise this error with a lock held, and every other thread waits forever.
     raises((MemoryError, DeviceError), lambda: empty(2**60, bench.device), "an exabyte")
     stream = bench.stream()
     equal(bench.background(lambda: empty(8, bench.device).nbytes).result(), 8, "memory for another thread")

@@ -70,7 +70,7 @@ def a_marker_is_passed_after_the_work_before_it(bench: Bench) -> None:
 
 @check("order-within-stream")
 def a_stream_is_not_idle_while_its_last_work_runs(bench: Bench) -> None:
-    # Elsewhere a stream says idle as soon as its queue is empty.
+    # In other runtimes a stream is idle as soon as its queue is empty.
     stream = bench.stream()
     hold = bench.hold(stream)  # nothing is queued behind it
     bench.stays(lambda: stream.query() is False, "a stream whose last work runs is not idle")
@@ -107,7 +107,7 @@ def a_wait_orders_nothing_that_was_queued_before_it(bench: Bench) -> None:
 
 
 @check("wait-orders-streams")
-def every_stream_that_waits_for_an_event_is_let_go(bench: Bench) -> None:
+def every_stream_that_waits_for_an_event_is_released(bench: Bench) -> None:
     stream, *others = bench.streams(5)
     hold = bench.hold(stream)
     event = stream.record_event()

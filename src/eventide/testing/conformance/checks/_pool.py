@@ -36,7 +36,7 @@ def the_event_that_came_back_last_goes_out_first_with_its_id(bench: Bench) -> No
 
 @check("pool-reuse")
 def an_event_released_while_pending_is_as_good_as_new(bench: Bench) -> None:
-    # Elsewhere it answers for, or waits for, its previous owner.
+    # In other runtimes it returns the state of, or waits for, its previous record.
     (stream, other), pool = bench.streams(2), bench.pool()
     event = pool.acquire()
     hold = bench.hold(stream)
@@ -56,7 +56,7 @@ def an_event_released_while_pending_is_as_good_as_new(bench: Bench) -> None:
 
 @check("pool-reuse")
 def a_reused_event_waits_for_its_own_record(bench: Bench) -> None:
-    # Elsewhere a pooled event is not reset on the same stream.
+    # Other runtimes do not reset a pooled event on the same stream.
     stream, pool = bench.stream(), bench.pool()
 
     def use_again(way: Callable[[Stream], Hold]) -> None:
@@ -107,7 +107,7 @@ def times_are_taken_by_id_as_well(bench: Bench) -> None:
 
 @check("pool-by-id")
 def an_unknown_id_is_an_event_error_and_leaves_the_pool_usable_from_every_thread(bench: Bench) -> None:
-    # Elsewhere the error is raised with the pool's lock held.
+    # Other runtimes raise the error with the pool's lock held.
     pool, together = bench.pool(), threading.Barrier(3)
 
     def use(stream: Stream) -> int:

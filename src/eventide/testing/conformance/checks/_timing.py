@@ -59,7 +59,7 @@ def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> N
 
 @check("elapsed-time", "timing")
 def elapsed_time_may_be_called_twice_and_after_synchronize(bench: Bench) -> None:
-    # Elsewhere it hangs.
+    # In other runtimes it hangs.
     stream = bench.stream()
     start = bench.recorded(stream, enable_timing=True)
     stream.submit(sum, range(1000))
@@ -87,7 +87,7 @@ def elapsed_time_is_the_difference_of_the_completion_times_in_milliseconds(bench
 
 @check("device-time", "timing")
 def times_of_one_stream_never_run_backwards(bench: Bench) -> None:
-    # Elsewhere short intervals come out reversed.
+    # In other runtimes short intervals can be negative.
     stream = bench.stream()
     events = []
     for number in range(60):

@@ -1,4 +1,4 @@
-"""Versions: a wait is bound to the marker that was there when it was called."""
+"""Versions: a wait is bound to the marker that was the latest when it was called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eventide.testing.conformance._hold import Hold
 
 @check("wait-binds-version")
 def a_later_record_does_not_delay_a_wait(bench: Bench) -> None:
-    # Elsewhere a waiter on the finished first record blocks on the second.
+    # In other runtimes a waiter on the complete first record blocks on the second.
     stream, other = bench.streams(2)
     event = bench.done(stream)
     other.wait_event(event)
@@ -59,7 +59,7 @@ def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
 
 @check("query-newest-version")
 def query_refers_to_the_newest_record(bench: Bench) -> None:
-    # Elsewhere query says done while the second record is pending.
+    # In other runtimes query returns True while the second record is pending.
     def query(way: Callable[[Stream], Hold]) -> None:
         stream, idle = bench.streams(2)
         event = bench.done(stream)
@@ -78,7 +78,7 @@ def query_refers_to_the_newest_record(bench: Bench) -> None:
 
 @check("query-newest-version")
 def a_new_marker_is_independent_of_the_markers_before_it(bench: Bench) -> None:
-    # A device may use the memory of a finished marker again, and must not use its state.
+    # A device may reuse the memory of a complete marker, but not its state.
     def use_again(way: Callable[[Stream], Hold]) -> None:
         stream = bench.stream()
         for event in [bench.done(stream) for _ in range(8)]:

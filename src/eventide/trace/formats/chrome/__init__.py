@@ -1,8 +1,8 @@
-"""Chrome JSON: written by us, and read whoever wrote it; Kineto's files are of this format.
+"""Chrome JSON: writes it, and reads that of any tool; Kineto's files have this format.
 
-_writer  _layout  _write_memory                       writes
-_own                                                  our own columns in both directions
-_reader  _metadata  _flows  _stacks  _read_memory     reads; tracks, categories and edges come from trace.linking
+_writer  _layout                      writes
+_eventide_member  _memory             columns of ours that the events lack, and torch's `[memory]`, in both directions
+_reader  _metadata  _flows  _stacks   reads; tracks, categories and edges come from trace.linking
 """
 
 from eventide.trace.formats.chrome._metadata import HARMLESS

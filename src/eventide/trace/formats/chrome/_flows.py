@@ -12,14 +12,14 @@ from eventide.trace.formats.chrome._metadata import OWN_ENDS
 from eventide.trace.linking._columns import NONE, Ints, Mask, Strings
 from eventide.trace.linking._edges import KINDS, WORK, Edges, Rows
 
-# What Kineto and its predecessor call the arrow from a launch to the work.
+# Kineto's names, old and new, of the arrow from a launch to the work.
 _LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda", "launch"}
 _FORWARD = {"fwdbwd", "forward_backward"}
 _TEXT = 2
 
 
 def add_flows(edges: Edges, rows: Rows, flows: dict[str, Any], strings: Strings) -> dict[str, int]:
-    """Tie each step of a flow to the next. Launches that correlation ids have told already are not told again."""
+    """Connect each step of a flow to the next. Launches that follow from correlation ids are not repeated."""
     if not len(flows["time"]):
         return {}
     order, group = _by_flow(flows)
@@ -50,7 +50,7 @@ def add_flows(edges: Edges, rows: Rows, flows: dict[str, Any], strings: Strings)
 
 
 class _Ties:
-    """Pairs of flow events, each with the spans at its ends; -1 where there is none."""
+    """Pairs of flow events, each with the spans at its ends; -1 for none."""
 
     def __init__(self, flows: dict[str, Any], source: Ints, to: Ints, spans: Ints) -> None:
         self.flows, self.source, self.to, self.spans = flows, source, to, spans
@@ -73,7 +73,7 @@ class _Ties:
 
 
 def _by_flow(flows: dict[str, Any]) -> tuple[Ints, Ints]:
-    """Rows by flow and time, and the flow of each. A flow with one start begins with it, whatever its clock says."""
+    """Rows by flow and time, and the flow of each. A flow with one start begins with it, regardless of its time."""
     keys = (flows["id"], flows["id_kind"], flows["name"], flows["category"])
     order = np.lexsort(keys)
     change = np.zeros(len(order), np.bool_)
@@ -89,7 +89,7 @@ def _by_flow(flows: dict[str, Any]) -> tuple[Ints, Ints]:
 
 
 def _kinds(flows: dict[str, Any], strings: Strings) -> npt.NDArray[np.int8]:
-    """What each flow event is about, as a number of KINDS: its category says so, or its name."""
+    """The kind of each flow event as a number of KINDS, by its category or its name."""
     table = np.full(len(strings), KINDS.index("flow"), np.int8)
     for column in (flows["category"], flows["name"]):
         for number, text in strings.used(column).items():

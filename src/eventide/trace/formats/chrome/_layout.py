@@ -1,4 +1,4 @@
-"""Where things stand in Chrome's JSON: processes and threads for our tracks, torch.profiler's words for our categories.
+"""The layout of Chrome's JSON: processes and threads for our tracks, torch.profiler's names for our categories.
 
 The host's threads keep their numbers. Streams stand under their device, as torch.profiler has them: the device's index
 is the process and the stream's id the thread, or the next numbers that are free. A further lane is one more thread.
@@ -36,21 +36,26 @@ CATEGORIES = {
     "sample": ("python_function", "gpu_user_annotation"),
     "other": ("user_annotation", "gpu_user_annotation"),
 }
-# What a reader of torch.profiler's files takes for ours without being told.
-_TOLD = {
+# Categories that a reader of torch.profiler's files maps to ours by itself.
+_UNAMBIGUOUS = {
     ("op", "cpu_op"),
     ("runtime", "cuda_runtime"),
     ("kernel", "kernel"),
     ("copy", "gpu_memcpy"),
     ("annotation", "user_annotation"),
 }
-_SYNCHRONIZATIONS = ("Stream Sync", "Context Sync", "Event Sync", "Stream Wait Event")  # all that cuda_sync may hold
-_FREE = 1_000_000  # numbers from here on are given to what has none that fits
+_SYNCHRONIZATIONS = (
+    "Stream Sync",
+    "Context Sync",
+    "Event Sync",
+    "Stream Wait Event",
+)  # all names in the category cuda_sync
+_FREE = 1_000_000  # first number for processes and threads without a usable id
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each lane stands, and the metadata events that name the places."""
+    """The process and thread of each lane, and the metadata events with their names."""
 
     pid: Ints
     tid: Ints
@@ -59,12 +64,12 @@ class Layout:
     named: list[dict[str, Any]]
 
     def columns(self) -> dict[str, Ints]:
-        """What the encoder takes."""
+        """The columns for the encoder."""
         return {"pid": self.pid, "tid": self.tid, "stream": self.stream, "device": self.device}
 
 
 def lay_out(tracks: Sequence[dict[str, Any]], lanes: Codes, shown: Container[int]) -> Layout:
-    """Give each lane a process and a thread of its own, and each one that is shown a name."""
+    """Give each lane a process and a thread of its own, and a name to each visible one."""
     pids = _processes(tracks)
     used: dict[int, set[int]] = {pid: set() for pid in pids}
     pid, tid, stream, device = (np.full(len(lanes), NONE, np.int64) for _ in range(4))
@@ -98,7 +103,7 @@ def _wanted(track: dict[str, Any], row: int) -> int:
 def chrome_categories(
     codes: Codes, words: pa.Array, names: Codes, texts: pa.Array, on_device: npt.NDArray[np.bool_]
 ) -> tuple[Codes, list[str], Codes, list[str]]:
-    """Chrome's category of each span, and ours where a reader would not guess it; both as codes and words."""
+    """Chrome's category of each span, and ours if a reader cannot derive it; both as codes and words."""
     ours = words.to_pylist()
     chrome = sorted({word for pair in CATEGORIES.values() for word in pair} | {"gpu_memset", "cuda_sync"})
     number = {word: i for i, word in enumerate(chrome)}
@@ -110,7 +115,7 @@ def chrome_categories(
             category = np.array([our in categories for our in ours])[codes]
             named = np.array([one == word for one in special])[names]
             found[category & named & on_device] = number[word]
-    own_code = [[-1 if (our, word) in _TOLD else code for word in chrome] for code, our in enumerate(ours)]
+    own_code = [[-1 if (our, word) in _UNAMBIGUOUS else code for word in chrome] for code, our in enumerate(ours)]
     own = np.array(own_code or [[-1] * len(chrome)], np.int32)[codes, found]
     return found, chrome, own, ours
 

@@ -1,4 +1,4 @@
-"""What a Chrome trace says about itself beside its events, and what the reader says about the reading."""
+"""The metadata of a Chrome trace: its members beside the events, and warnings of the reader."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MAX_TIME = 2**61  # ns, as in the core
-# What is left out because a Trace has no place for it, and nothing is missed: Kineto ends an arrow on each call that
-# could have launched something, whether or not one began there.
+# Left out without a warning: Kineto ends an arrow on each call that could have launched work, even if none started
+# there.
 OWN_ENDS = "arrow that ends on its own call"
 HARMLESS = {"empty object", "object", "sample", "memory dump", "clock sync", "context", "link", OWN_ENDS}
 
 
 @dataclass
 class About:
-    """The members beside the events, taken apart."""
+    """The parsed members beside the events."""
 
     devices: list[Any] = field(default_factory=list)
     distributed: dict[str, Any] = field(default_factory=dict)
-    base: int = 0  # ns; what the file's times are counted from
+    base: int = 0  # ns; the origin of the file's times
     rest: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -43,12 +43,12 @@ def _whole(value: Any, bits: int) -> int | None:
 
 
 def read_about(members: list[tuple[str, str]]) -> About:
-    """Take the members apart; of those that come twice, the last counts."""
+    """Parse the members; of a duplicate key, the last value is used."""
     about = About()
     for key, text in members:
         value = json.loads(text)
         if key in about.rest:
-            about.warnings.append(f"{key!r} stands in the file more than once; the last one counts")
+            about.warnings.append(f"{key!r} is a duplicate key; the last value is used")
         about.rest[key] = value
     devices, distributed = about.rest.pop("deviceProperties", []), about.rest.pop("distributedInfo", {})
     about.devices = devices if isinstance(devices, list) else [devices]
@@ -56,18 +56,18 @@ def read_about(members: list[tuple[str, str]]) -> About:
     base = about.rest.get("baseTimeNanoseconds", 0)
     about.base = base if isinstance(base, int) and not isinstance(base, bool) and abs(base) < _MAX_TIME else 0
     if about.base != base and base is not None:
-        about.warnings.append(f"baseTimeNanoseconds is {str(base)[:40]}, which is no time; times count from 0")
+        about.warnings.append(f"baseTimeNanoseconds is {str(base)[:40]}, which is not a time; 0 is used")
     return about
 
 
 def clock_of(about: About, is_kineto: bool) -> dict[str, Any]:
-    """Which clock the times are on. Kineto counts from 1970, before 2024 directly and since then from a base."""
+    """The clock of the times. Kineto counts from 1970, before 2024 directly and since then from a base."""
     known = is_kineto or about.base
     return {"name": "unix" if known else "unknown", "unit": "ns", "base": about.base}
 
 
 def ending(how: str, account: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The part of the account that says how the file ended, and the warnings that belong to it."""
+    """The part of the account about the end of the file, and its warnings."""
     warnings: list[str] = []
     lost = 0
     whole = f"{account['elements']:,} events before it were read"
@@ -75,23 +75,23 @@ def ending(how: str, account: dict[str, Any]) -> tuple[dict[str, Any], list[str]
         lost = account["bytes"] - account["position"]
         warnings.append(
             f"the file ends in the middle of an event: the last {lost:,} of its {account['bytes']:,} bytes are lost; "
-            f"the {whole}. Whoever wrote it was stopped, or the copy is not complete"
+            f"the {whole}. Its writer was stopped, or the copy is not complete"
         )
     elif how == "bad":
         lost = account["bytes"] - account["kept"]
         warnings.append(
-            f"byte {account['position']:,} is no JSON ({account['message']}): {lost:,} of {account['bytes']:,} bytes "
+            f"byte {account['position']:,} is not JSON ({account['message']}): {lost:,} of {account['bytes']:,} bytes "
             f"({lost / max(account['bytes'], 1):.0%}) were not read; the {whole}"
         )
     elif how == "open" and not account["is_array"]:
-        warnings.append(f"the file ends right after a whole event, without its closing brackets; the {whole}")
+        warnings.append(f"the file ends after a complete event, without its closing brackets; the {whole}")
     if account["trailing"]:
-        warnings.append(f"{account['trailing']:,} bytes behind the end of the trace were not read")
+        warnings.append(f"{account['trailing']:,} bytes after the end of the trace were not read")
     return {"bytes": account["bytes"], "lost_bytes": lost, "end": how}, warnings
 
 
 def remarks(account: dict[str, Any]) -> list[str]:
-    """What else the reader noticed."""
+    """Other warnings of the reader."""
     found = []
     if account["repaired"]:
         found.append(
@@ -101,7 +101,7 @@ def remarks(account: dict[str, Any]) -> list[str]:
     if account["oversized"]:
         found.append(f"{account['oversized']} members beside the events are over 16 MiB and were left out")
     if account["event_arrays"] > 1:
-        found.append(f"traceEvents stands in the file {account['event_arrays']} times; all were read")
+        found.append(f"the file has traceEvents {account['event_arrays']} times; all were read")
     strange = {why: count for why, count in account["ignored"].items() if why not in HARMLESS}
     if strange:
         listed = ", ".join(f"{count:,} ({why})" for why, count in strange.items())
@@ -110,7 +110,7 @@ def remarks(account: dict[str, Any]) -> list[str]:
 
 
 def describe(about: About, account: dict[str, Any], how: str, counts: dict[str, Any], *broken: str) -> dict[str, Any]:
-    """The trace's metadata; `counts` is what the account gets beside what the core counted."""
+    """The trace's metadata; `counts` is added to the counts of the core."""
     is_kineto = bool(about.devices or about.distributed or "schemaVersion" in about.rest)
     end, warnings = ending(how, account)
     read = {"events": account["elements"], "ignored": account["ignored"], "repaired": account["repaired"]}

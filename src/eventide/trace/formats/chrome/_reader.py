@@ -1,8 +1,8 @@
-"""Reads Kineto and Chrome JSON, plain or gzip, into a Trace. The core parses; here the columns get their meaning.
+"""Reads Kineto and Chrome JSON, plain or gzip, into a Trace. The core parses; this module interprets the columns.
 
 _input                bytes from the file      linking._tracks   threads, streams, processes
 linking._columns      numpy to Arrow           linking._edges    launches, waits, synchronizations
-linking._categories   what things are          _flows            arrows that the source drew
+linking._categories   categories of spans      _flows            arrows that the source drew
 _metadata             what it says about itself, and the account of the reading
 """
 
@@ -21,15 +21,15 @@ from eventide.errors import TraceFormatError
 from eventide.trace._trace import Trace
 from eventide.trace.formats._input import INFLATE_LIMIT, pieces
 from eventide.trace.formats.chrome import _metadata as metadata
+from eventide.trace.formats.chrome._eventide_member import is_own, restore
 from eventide.trace.formats.chrome._flows import add_flows
-from eventide.trace.formats.chrome._own import is_own, restore
-from eventide.trace.formats.chrome._read_memory import memory_counters
+from eventide.trace.formats.chrome._memory import memory_counters
 from eventide.trace.formats.chrome._stacks import read_stacks
 from eventide.trace.linking._categories import KNOWN, NUMBER, WORDS, categorize
 from eventide.trace.linking._columns import NONE, Ids, Ints, Strings, integers, texts, words
 from eventide.trace.linking._edges import COLUMNS, KINDS, Edges, Rows, add_launches, add_waits, find_callers
+from eventide.trace.linking._event_names import STEP
 from eventide.trace.linking._tracks import Tracks, find_tracks
-from eventide.trace.linking._words import STEP
 
 MAX_VALUE = 128 << 20  # bytes of one event
 _TRACK_COLUMNS = (
@@ -54,13 +54,13 @@ def read(
 
 
 def read_pieces(content: Iterable[bytes], file: Path, max_event: int = MAX_VALUE) -> Trace:
-    """Read what a file holds, cut into pieces of any size; its path serves the messages."""
+    """Read the content of a file in pieces of any size; the path is for messages."""
     document = ChromeDocument(KNOWN, max_event)
     broken = ""
     try:
         for piece in content:
             document.feed(piece)
-    except EOFError as error:  # the gzip stream stopped; what was in it until then is good
+    except EOFError as error:  # the gzip stream ended early; what was read is valid
         broken = str(error)
     how = document.finish()
     account = document.account()
@@ -69,18 +69,18 @@ def read_pieces(content: Iterable[bytes], file: Path, max_event: int = MAX_VALUE
 
 
 def _refuse(how: str, account: dict[str, Any], file: Path, broken: str) -> None:
-    """Raise where there is nothing to keep."""
+    """Raise if nothing was read."""
     place = (str(file), account["position"])
     if how == "empty":
-        raise TraceFormatError(broken or "there is nothing in the file but blanks", *place)
+        raise TraceFormatError(broken or "the file has only white space", *place)
     if how == "bad" and not account["elements"]:
         raise TraceFormatError(f"{account['message']}; nothing could be read", *place)
     if how == "no events" or (how == "cut" and not account["event_arrays"]):
         keys = ", ".join(repr(key)[:40] for key, _ in account["metadata"][:5])
         seen = f"it has {keys}" if keys else "it has no members"
-        raise TraceFormatError(f"JSON without traceEvents is no Chrome trace; {seen}", *place)
+        raise TraceFormatError(f"JSON without traceEvents is not a Chrome trace; {seen}", *place)
     if account["elements"] and account["ignored"].get("not an object", 0) == account["elements"]:
-        raise TraceFormatError("an array of values that are no objects is no Chrome trace", *place)
+        raise TraceFormatError("an array without objects is not a Chrome trace", *place)
 
 
 def _build(columns: dict[str, Any], account: dict[str, Any], how: str, broken: str) -> Trace:
@@ -122,7 +122,7 @@ def _rows(spans: dict[str, Any], strings: Strings, tracks: Tracks) -> Rows:
 
 
 def _number_tracks(tables: dict[str, Any], tracks: Tracks) -> None:
-    """Leave out the tracks that nothing is on."""
+    """Remove tracks without rows."""
     used = np.zeros(len(tracks.rows), np.bool_)
     for table, column in _TRACK_COLUMNS:
         used[tables[table][column]] = True
@@ -164,7 +164,7 @@ def _steps(names: Ids, category: Any, strings: Strings) -> pa.Array:
 
 
 def _instants(instants: dict[str, Any], strings: Strings) -> dict[str, Any]:
-    nowhere = np.zeros(len(instants["time"]), np.bool_)  # an instant is no work, wherever it is
+    nowhere = np.zeros(len(instants["time"]), np.bool_)  # an instant is never work
     category = categorize(instants["category"], instants["name"], strings, nowhere, nowhere)
     return {
         "track": instants["track"],

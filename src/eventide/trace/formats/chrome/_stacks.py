@@ -13,11 +13,11 @@ _FRAME = re.compile(r"(?P<file>.*)\((?P<line>\d{1,9})\): (?P<function>.*)", re.D
 
 
 def read_stacks(call_stacks: Ids, strings: Strings) -> tuple[list[list[dict[str, Any]]], Ids]:
-    """The distinct stacks, and the number of each row's; -1 where it has none."""
+    """The distinct stacks, and the number of the stack of each row; -1 for none."""
     if not len(call_stacks):
         return [], call_stacks
     texts = strings.used(call_stacks[call_stacks >= 0])
-    numbers = np.full(len(strings) + 1, -1, np.int32)  # the last stands for -1
+    numbers = np.full(len(strings) + 1, -1, np.int32)  # the last is for -1
     for number, text in enumerate(texts):
         numbers[text] = number
     return [_frames(text) for text in texts.values()], numbers[call_stacks]

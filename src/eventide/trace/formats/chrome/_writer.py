@@ -1,7 +1,7 @@
-"""The writer of Chrome JSON, `.json` and `.json.gz`, in the layout that torch.profiler's users know.
+"""The writer of Chrome JSON, `.json` and `.json.gz`, in the layout of torch.profiler.
 
 It always nests (what overlaps goes to further lanes) and always parses (whatever the names). What other tools have no
-place for stands in the member `eventide`, so that the trace comes back whole.
+place for is in the member `eventide`, so that the trace can be read back completely.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from eventide.trace._columns import (
     instant_columns,
     require_sound,
     span_columns,
+    stack_texts,
     texts,
 )
-from eventide.trace._stack_text import stack_texts
 from eventide.trace._trace import Trace
+from eventide.trace.formats.chrome._eventide_member import describe
 from eventide.trace.formats.chrome._layout import Layout, chrome_categories, lay_out
-from eventide.trace.formats.chrome._own import describe
-from eventide.trace.formats.chrome._write_memory import NAME, memory_instants
+from eventide.trace.formats.chrome._memory import NAME, memory_instants
 
 # Kinds of edges as torch.profiler calls its arrows.
 ARROWS = {"launch": "ac2g", "fwdbwd": "fwdbwd", "wait": "wait", "synchronize": "synchronize", "flow": "flow"}
@@ -41,7 +41,7 @@ _FAR = 10**15  # ns; microseconds with three decimals beyond this are no longer 
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write the file, compressed where its name ends in .gz."""
+    """Write the file, compressed if its name ends in .gz."""
     require_sound(trace)
     if path.name.lower().endswith(".gz"):
         with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
@@ -74,7 +74,7 @@ def _write(trace: Trace, file: BinaryIO) -> None:
         "own": texts(pa.array(our_words, pa.string())),
         "series": texts(pa.array(_series_names(series, layout), pa.string())),
     }
-    # Torch's own instants of memory, and everybody else's.
+    # Instants of memory in torch's form, and all others.
     torchs = np.array([name == NAME for name in instant_names["name"].to_pylist()] or [False])
     kind_of_instant = len(words) + 1 - torchs[instants["name"]].astype(np.int32)
     tables = {
@@ -99,7 +99,7 @@ def _write(trace: Trace, file: BinaryIO) -> None:
 
 
 def _shown(trace: Trace, lanes: _native.Lanes) -> set[int]:
-    """The lanes that something stands on."""
+    """The lanes that have rows."""
     return {*np.flatnonzero(np.bincount(lanes.lane())).tolist(), *trace.instants.column("track").unique().to_pylist()}
 
 
@@ -120,7 +120,7 @@ def _head(trace: Trace, base: int, own: dict[str, Any]) -> bytes:
 
 
 def _series_names(series: list[tuple[int, str]], layout: Layout) -> list[str]:
-    """Counters of one name in one process would be one: the others say which thread they belong to."""
+    """Chrome merges counters of one name in one process, so the others get the name of their thread."""
     seen: set[tuple[int, str]] = set()
     names = []
     for row, name in series:
@@ -133,13 +133,13 @@ def _series_names(series: list[tuple[int, str]], layout: Layout) -> list[str]:
 def _json(value: Any) -> bytes:
     # Perfetto shows escapes of code points as they are written, so there are as few as possible.
     text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
-    # Perfetto takes a quote behind two backslashes for one that is escaped.
+    # Perfetto treats a quote after two backslashes as escaped.
     text = re.sub(r'(\\\\(?="))|\\.', lambda found: r"\u005c" if found[1] else found[0], text)
     return text.encode("utf-8", "backslashreplace")
 
 
 def _finite(value: Any) -> Any:
-    """The same without numbers that JSON does not have."""
+    """The same without numbers that JSON cannot represent."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

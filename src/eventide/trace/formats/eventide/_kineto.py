@@ -1,4 +1,4 @@
-"""What torch's profiler told of devices, tied together when the file is read.
+"""Edges from what torch's profiler reported of devices, derived when the file is read.
 
 In the file its rows are spans with correlation ids, and rows of synchronizations keep their arguments. Launches, waits
 of streams and synchronizations follow from these exactly as they do in Kineto's own files (trace/linking/_edges.py).
@@ -27,7 +27,7 @@ _WAITS = {
 
 
 def tie(spans: dict[str, Any], names: Names, tracks: Tracks) -> tuple[dict[str, Any], dict[str, int]]:
-    """Columns of the edges, and what could not be tied. Work that was launched gets its `submit`, in place."""
+    """Columns of the edges, and counts of those without a match. Work that was launched gets its `submit`, in place."""
     if not (spans["correlation"] != ABSENT).any():
         return {}, {}
     edges = Edges()
@@ -64,9 +64,9 @@ def _rows(spans: dict[str, Any], names: Names, tracks: Tracks, where: KinetoTrac
 def _waits(spans: dict[str, Any], rows: Rows) -> dict[str, Ints]:
     """The rows that name what was waited for; each row of this kind gets the stream that it names."""
     candidates = np.flatnonzero(rows.on_device & rows.is_in("sync", "wait")).tolist()
-    told = strings(spans["args"]).take(pa.array(candidates, pa.int64())).to_pylist()
+    texts = strings(spans["args"]).take(pa.array(candidates, pa.int64())).to_pylist()
     found: list[list[int]] = []
-    for row, text in zip(candidates, told, strict=True):
+    for row, text in zip(candidates, texts, strict=True):
         args = json.loads(text or "{}")
         rows.stream[row] = _whole(args.get("stream", args.get("stream_id")))
         ids = [_whole(args.get(key)) for key in _WAITS.values()]

@@ -1,10 +1,12 @@
-"""Reads .eventide files: closed, being recorded, or left by a process that was killed."""
+"""Reads .eventide files: closed, being recorded, or of a killed process.
+
+The core also reads the recorder's buffer if the file is not closed. Nothing is written: that is `recover_trace`.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,14 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide import _native
-from eventide.errors import UsageError
 from eventide.trace._schema import OPERATIONS, SCHEMAS
 from eventide.trace._trace import Trace, table_of
 from eventide.trace._window import cut
-from eventide.trace.formats.eventide._account import metadata_of
-from eventide.trace.formats.eventide._columns import ABSENT, Codes, Ints, Names, optional, parsed, strings, texts
+from eventide.trace.formats.eventide._columns import ABSENT, Codes, Names, Stacks, optional, parsed, strings, texts
 from eventide.trace.formats.eventide._kineto import tie
-from eventide.trace.formats.eventide._stacks import Stacks
+from eventide.trace.formats.eventide._metadata import metadata_of
 from eventide.trace.formats.eventide._tracks import Tracks
 from eventide.trace.formats.eventide._work import Work
 
@@ -40,21 +40,12 @@ class Known:
 
 def read(path: Path) -> Trace:
     """The trace in a file of our own recorder."""
-    return derive(load(path), path)
+    return derive(_native.load_trace(str(path)), path)
 
 
 def read_later(path: Path) -> Trace:
-    """The same, derived when it is first looked at. The file is read and checked now: it may change, or go, after."""
-    return Trace.later(partial(derive, load(path), path))
-
-
-def load(path: Path) -> _native.RawTrace:
-    """The file in memory, checked. One that a killed process left is closed with what its buffer held."""
-    raw = _native.load_trace(str(path))
-    if raw.has_buffer:
-        with suppress(OSError, UsageError):  # the file cannot be written, or its process lives
-            _native.recover_trace(str(path))
-    return raw
+    """The same, with tables derived on first use. The file is read and checked now; it may be deleted afterwards."""
+    return Trace.later(partial(derive, _native.load_trace(str(path)), path))
 
 
 def derive(loaded: _native.RawTrace, path: Path) -> Trace:
@@ -69,7 +60,7 @@ def derive(loaded: _native.RawTrace, path: Path) -> Trace:
     known = Known(names, tracks, Stacks(raw["stacks"], names))
     spans = raw["spans"]
     hook_names = [str(name) for name in head.get("hooks", [])]
-    hooks, accesses = _in_order(raw["hooks"], tracks)
+    hooks = {**raw["hooks"], "thread": tracks.rows(raw["hooks"]["thread"])}
     tied, untied = tie(spans, names, tracks)
     work = Work(hooks, hook_names, names, tracks, len(spans["start"]))
     tables = {
@@ -77,7 +68,7 @@ def derive(loaded: _native.RawTrace, path: Path) -> Trace:
         "instants": _joined("instants", _if_any(_instants, raw["instants"], known), work.failures(known.stacks)),
         "counters": _joined("counters", _if_any(_counters, raw["counters"], known), work.memory_levels()),
         "edges": _joined("edges", _if_any(_edges, raw["edges"], known), tied, work.edges()),
-        "operations": _operations(hooks, accesses, hook_names, known),
+        "operations": _operations(hooks, hook_names, known),
         "stacks": known.stacks.table,
         "tracks": tracks.table(),
     }
@@ -88,12 +79,12 @@ def derive(loaded: _native.RawTrace, path: Path) -> Trace:
 
 
 def _if_any(make: Callable[[Any, Known], Columns], rows: Columns, known: Known) -> Columns:
-    """The columns of these rows; of none, no columns: a small trace would cost what they cost."""
+    """The columns of these rows; no columns for no rows, which makes small traces faster."""
     return make(rows, known) if len(rows["track" if "track" in rows else "kind"]) else {}
 
 
 def _joined(name: str, *parts: Columns) -> pa.Table:
-    """The rows of the file, then those that follow from them."""
+    """The rows of the file, then derived rows."""
     filled = [table_of(name, columns) for columns in parts if columns]
     if len(filled) < 2:
         return filled[0] if filled else SCHEMAS[name].empty_table()
@@ -121,7 +112,7 @@ def _spans(spans: Any, known: Known) -> Columns:
 
 
 def _with_errors(args: pa.Array, errors: Codes, names: Names) -> pa.Array:
-    """The name of the exception that passed through a span is one of its arguments."""
+    """Adds the name of the exception that left a span to its arguments."""
     rows = np.flatnonzero(errors)
     if not len(rows):
         return args
@@ -164,45 +155,27 @@ def _edges(edges: Any, known: Known) -> Columns:
     }
 
 
-def _in_order(hooks: Columns, tracks: Tracks) -> tuple[Columns, pa.Array]:
-    """The operations by time, and their accesses; those of one thread and one time keep their order."""
-    time = hooks["time"]
-    out = {name: column for name, column in hooks.items() if not name.startswith("access_")}
-    order = None
-    if (time[1:] < time[:-1]).any():
-        order = np.argsort(time, kind="stable")
-        out = {name: column.take(order) if column.any() else column for name, column in out.items()}
-    out["thread"] = tracks.rows(out["thread"])
-    return out, _accesses(hooks, order)
-
-
-def _accesses(hooks: Columns, order: Ints | None) -> pa.Array:
-    """Lists in this order; null where it is unknown what is touched."""
+def _accesses(hooks: Columns) -> pa.Array:
+    """Lists; null for unknown accesses."""
     kind = OPERATIONS.field("accesses").type
     offsets, known = hooks["access_offsets"], hooks["known"]
     if len(offsets) - 1 and not known.any() and not offsets[-1]:
         return pa.nulls(len(known), kind)
-    counts = np.diff(offsets)
-    picked: Any = slice(None)
-    if order is not None:
-        starts, counts, known = offsets[:-1][order], counts[order], known[order]
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        picked = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
     parts = {
-        "address": pa.array(hooks["access_address"][picked]),
-        "bytes": pa.array(hooks["access_bytes"][picked]),
-        "write": pa.array(hooks["access_write"][picked].astype(np.bool_)),
-        "run": optional(hooks["access_run"][picked], 0),
-        "stride": optional(hooks["access_stride"][picked], 0),
-        "possible": pa.array(hooks["access_possible"][picked].astype(np.bool_)),
+        "address": pa.array(hooks["access_address"]),
+        "bytes": pa.array(hooks["access_bytes"]),
+        "write": pa.array(hooks["access_write"].astype(np.bool_)),
+        "run": optional(hooks["access_run"], 0),
+        "stride": optional(hooks["access_stride"], 0),
+        "possible": pa.array(hooks["access_possible"].astype(np.bool_)),
     }
     inner = list(kind.value_type)
     values = pa.StructArray.from_arrays([parts[field.name].cast(field.type) for field in inner], fields=inner)
-    unknown = pa.array((known == 0) & (counts == 0))
+    unknown = pa.array((known == 0) & (np.diff(offsets) == 0))
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=unknown)
 
 
-def _operations(hooks: Any, accesses: pa.Array, hook_names: list[str], known: Known) -> Columns:
+def _operations(hooks: Any, hook_names: list[str], known: Known) -> Columns:
     names = known.names
     version = hooks["version"]
     return {
@@ -219,6 +192,6 @@ def _operations(hooks: Any, accesses: pa.Array, hook_names: list[str], known: Kn
         "bytes": pa.array(hooks["bytes"], mask=(hooks["bytes"] == 0) & (hooks["handle"] == 0)),
         "name": names.column(hooks["name"], null=True),
         "group": names.column(hooks["group"], null=True),
-        "accesses": accesses,
+        "accesses": _accesses(hooks),
         "stack": known.stacks.column(hooks["stack"]),
     }

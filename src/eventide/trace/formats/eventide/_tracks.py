@@ -1,4 +1,4 @@
-"""The tracks of a recording: the process, its threads, the streams that hooks spoke of, and what others named."""
+"""The tracks of a recording: the process, its threads, the streams in hook records, and named tracks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Tracks:
         self._by_number = [0, *self._add_all([json.loads(text) if text else {} for text in described])]
 
     def _add_all(self, described: list[dict[str, Any]]) -> list[int]:
-        """Threads that recorded for themselves say when they attached; what others tell of a thread joins its row.
+        """A thread that records has the time when it attached; records about a thread by others share its row.
 
-        One that is described twice has learnt its name.
+        The last description has the name.
         """
         attached = {one["tid"] for one in described if "attached" in one}
-        found: dict[int, int] = {}  # by tid; the system uses tids again: the newest
-        known: dict[int, int] = {}  # by when it attached
+        found: dict[int, int] = {}  # by tid; the system reuses tids: the newest
+        known: dict[int, int] = {}  # by the time when it attached
         rows = []
         for one in described:
             joins = one.get("kind") == "thread" and "attached" not in one and one.get("tid") in attached
@@ -57,12 +57,12 @@ class Tracks:
         return len(self._rows)
 
     def rows(self, numbers: Codes) -> Codes:
-        """Row numbers for the numbers that the file uses; of one that is not there, the process's."""
+        """The row for each track number of the file; the process for an unknown one."""
         table = np.array([*self._by_number, 0], np.int32)
-        return table[np.minimum(numbers.view(np.uint32), np.uint32(len(table) - 1))]
+        return table.take(np.minimum(numbers.view(np.uint32), np.uint32(len(table) - 1)))
 
     def of_stream(self, device: str | None, stream: int, name: str = "") -> int:
-        """The row of a stream; made when it is first spoken of, named when somebody knows its name."""
+        """The row of a stream; created on first use, named once its name is given."""
         row = self._by_stream.get((device, stream))
         if row is None:
             row = self._add({"kind": "stream", "name": f"stream {stream}", "device": device, "stream": stream})
@@ -72,7 +72,7 @@ class Tracks:
 
     def system_ids(self, rows: Codes) -> Ints:
         """The tids of thread tracks; 0 of others."""
-        return np.array([row.get("tid") or 0 for row in self._rows], np.int64)[rows]
+        return np.array([row.get("tid") or 0 for row in self._rows], np.int64).take(rows)
 
     def table(self) -> dict[str, list[Any]]:
         """The columns."""

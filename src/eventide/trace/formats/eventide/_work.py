@@ -1,13 +1,12 @@
-"""What follows from the operations, as tables: work and synchronizations are spans, failures are instants, launches,
+"""Tables derived from the operations: work and synchronizations are spans, failures are instants, launches,
 waits and synchronizations are edges, memory is a counter.
 
-The native core finds them (native/core/tracefile/derived_work.hpp); here numbers become names and tracks.
+The native core derives them (native/core/tracefile/derived_work.hpp); this module maps numbers to names and tracks.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide import _native
-from eventide.trace.formats.eventide._columns import Codes, Names, optional
-from eventide.trace.formats.eventide._stacks import Stacks
+from eventide.trace.formats.eventide._columns import Codes, Names, Stacks, optional
 from eventide.trace.formats.eventide._tracks import Tracks
 
 OUTCOMES = ("ok", "failed", "skipped", "cancelled")  # by their numbers, from 1
@@ -27,15 +25,12 @@ _FAILED = 1 + OUTCOMES.index("failed")
 _WORK, _UNSUBMITTED, _STREAM, _EVENT, _DEVICE = range(5)  # SpanKind of the core
 _PROCESS = 0  # the row of its track
 
-# What the adapter of pyopencl calls its commands; no kernel has a blank in its name.
-_MOVES = re.compile(r"(read|write|copy|fill|map|unmap|migrate) (buffer|rectangle|image|SVM|memory)")
-
 Columns = dict[str, Any]
 Mask = npt.NDArray[np.bool_]
 
 
 class Work:
-    """Columns of the tables that follow from operations in the order of time."""
+    """Columns of the tables derived from operations in the order of time."""
 
     def __init__(self, hooks: Columns, hook_names: list[str], names: Names, tracks: Tracks, first_span: int) -> None:
         self._names = names
@@ -45,12 +40,10 @@ class Work:
         self._spans, self._edges, self._levels = found["spans"], found["edges"], found["levels"]
         self._waited_for = found["waited_for"]  # of the spans that are synchronizations
         self._rows = np.arange(first_track + len(found["streams"]["stream"]), dtype=np.int32)  # of tracks
-        self._on_opencl = np.zeros(len(self._rows), np.bool_)
         met = zip(*(found["streams"][part].tolist() for part in ("device", "stream", "name")), strict=True)
         for at, (number, stream, name) in enumerate(met, first_track):
             device = names[number] if number else None
             self._rows[at] = tracks.of_stream(device, stream, names[name] if name else "")
-            self._on_opencl[at] = device is not None and device.startswith("opencl:")
 
     def spans(self, stacks: Stacks) -> Columns:
         """Work in the order of its submission; synchronizations where they began."""
@@ -58,7 +51,7 @@ class Work:
         if not len(spans["kind"]):
             return {}
         return {
-            "track": self._rows[spans["track"]],
+            "track": self._rows.take(spans["track"]),
             "name": self._span_names(),
             "category": self._categories(),
             "start": spans["start"],
@@ -69,7 +62,7 @@ class Work:
         }
 
     def _span_names(self) -> pa.Array:
-        """Of work its own, or its number where it was submitted before the recording; of synchronizations the hook."""
+        """For work its name, or its number if it was submitted before the recording; for synchronizations the hook."""
         kind = self._spans["kind"]
         used, codes = self._names.codes(self._spans["name"])
         words = [self._names.strings(used)]
@@ -83,17 +76,16 @@ class Work:
         return pa.DictionaryArray.from_arrays(pa.array(codes), pa.concat_arrays(words))
 
     def _categories(self) -> pa.Array:
-        kind, name = self._spans["kind"], self._spans["name"]
-        codes = (kind >= _STREAM).astype(np.int32)
-        rows = np.flatnonzero(self._on_opencl[self._spans["track"]] & (kind == _WORK))
-        if len(rows):
-            used, places = self._names.codes(name[rows])
-            moves = np.array([_MOVES.match(self._names[number]) is not None for number in used.tolist()], np.bool_)
-            codes[rows[moves[places]]] = 2
-        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["work", "sync", "copy"], pa.string()))
+        """For work the group of its submission, or "work" without one; for synchronizations "sync"."""
+        used, codes = self._names.codes(self._spans["group"])
+        words = [(number and self._names[number]) or "work" for number in used.tolist()]
+        codes[self._spans["kind"] >= _STREAM] = len(words)
+        distinct = list(dict.fromkeys([*words, "sync"]))
+        place = np.array([distinct.index(word) for word in [*words, "sync"]], np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(place[codes]), pa.array(distinct, pa.string()))
 
     def _arguments(self) -> pa.Array:
-        """Of a synchronization: what it was of."""
+        """For a synchronization: the stream, event or device."""
         is_sync = self._spans["kind"] >= _STREAM
         kind, about = self._spans["kind"][is_sync], self._waited_for
         if not len(kind):
@@ -122,7 +114,7 @@ class Work:
         optionals = ("from_span", "to_span", "event", "version", "correlation")
         return {
             "kind": _dictionary(edges["kind"], EDGES),
-            **{name: self._rows[edges[name]] for name in ("from_track", "to_track")},
+            **{name: self._rows.take(edges[name]) for name in ("from_track", "to_track")},
             **{name: edges[name] for name in ("from_time", "to_time")},
             **{name: optional(edges[name]) for name in optionals},
         }
@@ -145,7 +137,7 @@ class Work:
         }
 
     def memory_levels(self) -> Columns:
-        """How many bytes are allocated on each device, from one change to the next; a counter of the process."""
+        """The bytes allocated on each device after each change; a counter of the process."""
         rows = self._levels["operation"]
         if not len(rows):
             return {}
@@ -160,22 +152,22 @@ class Work:
 
 
 def _same_for_same(devices: Codes, names: Names) -> Codes:
-    """Numbers of devices, equal where their names are; 0 stays none."""
+    """Numbers of devices, equal for equal names; 0 means none."""
     used, codes = names.codes(devices)
     first: dict[str, int] = {}
     table = [number and first.setdefault(names[number], number) for number in used.tolist()]
-    return np.array(table, np.int32)[codes] if len(codes) else devices
+    return np.array(table, np.int32).take(codes) if len(codes) else devices
 
 
 def _around(before: str, texts: pa.Array, after: str = "") -> pa.Array:
-    """Each text with one before and one behind it."""
-    # With a type: to find one, Arrow would try to import a package each time.
+    """Each text with a prefix and a suffix."""
+    # With a type: to infer one, Arrow tries to import a package each time.
     around = [pa.scalar(word, pa.string()) for word in (before, after, "")]
     return pc.binary_join_element_wise(around[0], texts, *around[1:])
 
 
 def _dictionary(codes: Codes, words: tuple[str, ...]) -> pa.Array:
-    """Codes of these words; what is none of them is null."""
+    """Codes of these words; others are null."""
     outside = codes.view(np.uint32) >= len(words)
     indices = pa.array(codes, mask=outside if outside.any() else None)
     return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))

@@ -1,4 +1,4 @@
-"""Perfetto's protobuf, .pftrace: written by us, and read whoever wrote it.
+"""Perfetto's protobuf, .pftrace: writes it, and reads that of any tool.
 
 _writer  _tracks  _proto          writes
 _reader  _packets  _foreign       reads; _foreign is for files of other tools

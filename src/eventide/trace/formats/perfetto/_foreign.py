@@ -1,4 +1,4 @@
-"""What a Perfetto trace of another tool is in our tables."""
+"""Perfetto traces of other tools as our tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _tracks(rows: dict[int, Any], number: dict[int, int]) -> dict[str, Any]:
 
 
 def _categories(args: pa.Array, category: pa.DictionaryArray) -> tuple[pa.Array, pa.DictionaryArray]:
-    """Ours where it is one of ours, else `span` where there was none and `other` with the source's word in the args."""
+    """The category if it is one of ours; `span` if there is none; else `other`, with the original in the args."""
     words = category.dictionary.to_pylist()
     known = [word if word in CATEGORIES else "other" if word else "span" for word in words]
     coded = pa.DictionaryArray.from_arrays(category.indices, pa.array(known, pa.string())).cast(pa.string())

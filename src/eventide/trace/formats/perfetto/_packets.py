@@ -1,4 +1,4 @@
-"""The packets of a Perfetto file, and those that stand compressed in their place, handed to the core's reader."""
+"""The packets of a Perfetto file, compressed ones included, for the core's reader."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from eventide.trace.formats._input import FREE, INFLATE_LIMIT, whole
 
 
 def read_packets(path: Path, warnings: list[str]) -> tuple[dict[str, Any], int]:
-    """What the packets say, and how many bytes they took; what could not be read is added to the warnings."""
+    """The decoded packets and the number of bytes read; unreadable ones add a warning."""
     data = whole(path, warnings)
     reader = _native.PftraceReader()
     at = _feed(reader, data, path, warnings)
     if at < len(data):
-        warnings.append(f"the last {len(data) - at:,} of {len(data):,} bytes are no whole packet and were not read")
+        warnings.append(f"the last {len(data) - at:,} of {len(data):,} bytes are not a whole packet and were not read")
     return reader.finish(), at
 
 
 def _feed(reader: _native.PftraceReader, data: bytes, path: Path, warnings: list[str]) -> int:
-    """Everything, and what is compressed in its place; returns where it stopped."""
+    """Decode all packets, inflating compressed ones; returns the offset where it stopped."""
     at, budget = 0, max(FREE, INFLATE_LIMIT * len(data))
     while at < len(data):
         stopped, compressed = reader.feed(data, at)
         if compressed:
             inner = _inflate(compressed, budget, path, at)
-            # Times are differences to the packet before: behind one that is missing, all would be wrong.
+            # Times are differences to the previous packet: after a missing one, all would be wrong.
             if inner is None or reader.feed(inner, 0) != (len(inner), b""):
                 warnings.append(f"the compressed packets at byte {at:,} are damaged; nothing from there on was read")
                 return len(data)
@@ -46,6 +46,6 @@ def _inflate(compressed: bytes, budget: int, path: Path, at: int) -> bytes | Non
     except zlib.error:
         return None
     if inflater.unconsumed_tail:
-        words = f"its packets become more than {INFLATE_LIMIT} times as large when inflated: this looks like a bomb"
+        words = f"its packets inflate to over {INFLATE_LIMIT} times their size: this looks like a decompression bomb"
         raise TraceFormatError(words, str(path), at)
     return inner if inflater.eof else None

@@ -1,4 +1,4 @@
-"""Protobuf's wire format for the few messages that are not worth native code."""
+"""Protobuf's wire format for a few messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def varint(value: int) -> bytes:
 
 
 def field(number: int, value: int | str | bytes | None) -> bytes:
-    """One field: a whole number, or text or a message with its length; nothing where there is no value."""
+    """One field: a whole number, or text or a message with its length; empty for None."""
     if value is None:
         return b""
     if isinstance(value, int):

@@ -1,6 +1,6 @@
-"""Reads .pftrace: Perfetto's track events, ours and those of others. The core decodes; here columns get their meaning.
+"""Reads .pftrace: Perfetto's track events, ours and those of others. The core decodes them.
 
-Our own files hold the tables that Perfetto has no place for, and come back as they were. Files of others get tracks
+Our own files hold the tables that Perfetto has no place for, and are restored exactly. Files of others get tracks
 from their descriptors, and arrows become edges of the kind `flow`.
 """
 
@@ -41,7 +41,7 @@ def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
     array = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
     try:
         array.validate(full=True)
-    except pa.ArrowInvalid:  # the other tools need not write UTF-8
+    except pa.ArrowInvalid:  # other tools may write invalid UTF-8
         binary = array.cast(pa.large_binary())
         warnings.append("some texts are no UTF-8; what could not be read of them was replaced")
         array = pa.array([text.decode("utf-8", "replace") for text in binary.to_pylist()], pa.large_string())
@@ -51,7 +51,7 @@ def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
 def _own(found: dict[str, Any], texts: pa.Array, path: Path, warnings: list[str]) -> Trace:
     about = json.loads(found["about"])
     if about["version"] > VERSION:
-        words = f"the file has version {about['version']} and this Eventide knows {VERSION}; install a newer one"
+        words = f"the file has version {about['version']} and this Eventide reads {VERSION}; install a newer one"
         raise TraceFormatError(words, str(path), 0)
     kept = {name: from_bytes(data) for name, data in found["tables"].items()}
     tables: dict[str, Any] = {name: kept[name] for name in KEPT if name in kept}
@@ -119,7 +119,7 @@ def _named(slices: dict[str, Any], texts: pa.Array, mask: Any) -> dict[str, Any]
 
 
 def coded(codes: Any, texts: pa.Array, null: bool = False) -> pa.DictionaryArray:
-    """A dictionary of the texts that occur; 0, the empty one, may stand for null."""
+    """A dictionary of the texts that occur; 0, the empty one, may mean null."""
     used, inverse = np.unique(codes, return_inverse=True)
     indices = pa.array(inverse.astype(np.int32), mask=(codes == 0) if null else None)
     return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(used)))
@@ -142,12 +142,12 @@ def _counters(values: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(order: pa.Table | None, there: int) -> Ints:
-    """The row of each thing in the file, as far as the file goes."""
+    """The original row of each row in the file."""
     return np.arange(there) if order is None else order.column("row").to_numpy()[:there]
 
 
 def _without_missing(edges: pa.Table, present: Ints) -> pa.Table:
-    """Edges whose spans are given by their place among those that are there; null where one is not."""
+    """Edges, with the rows of their spans in this trace; null if a span is missing."""
     for name in ("from_span", "to_span"):
         rows = edges.column(name).fill_null(NONE).to_numpy()
         place = np.searchsorted(present, rows)
@@ -158,11 +158,11 @@ def _without_missing(edges: pa.Table, present: Ints) -> pa.Table:
 def _account(found: dict[str, Any], tables: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     account = found["account"]
     if account["lost"]:
-        warnings.append(f"{account['lost']:,} events need what was said before the file begins and were left out")
+        warnings.append(f"{account['lost']:,} events need packets before the start of the file and were left out")
     if account["loose_ends"]:
         warnings.append(f"{account['loose_ends']:,} slices end that never began; their ends were left out")
     if account["legacy"]:
-        warnings.append(f"{account['legacy']:,} events are of older kinds that have no place here and were left out")
+        warnings.append(f"{account['legacy']:,} events are of older, unsupported kinds and were left out")
     if account["left_out"]:
         warnings.append(
             f"{account['left_out']:,} texts of arguments were left out: the file repeats long ones too often"

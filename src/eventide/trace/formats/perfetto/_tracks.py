@@ -39,7 +39,7 @@ def describe_tracks(trace: Trace, lanes: Codes, series: Sequence[tuple[int, str]
 
 
 def track_name(track: dict[str, Any]) -> str:
-    """What people call it; made from what it is where it has no name."""
+    """Its name, or one made of its kind and number."""
     if track["name"]:
         return str(track["name"])
     if track["kind"] == "stream":
@@ -54,7 +54,7 @@ def _packet(descriptor: bytes) -> bytes:
 
 
 def _own(track: dict[str, Any], known: set[tuple[int, ...]]) -> bytes | None:
-    """What makes it a process or a thread, where Perfetto can hold the numbers and nobody else has them."""
+    """The fields of a process or a thread, if Perfetto can represent the ids and no other track has them."""
     pid, tid = track["pid"], track["tid"]
     if track["kind"] == "process" and _fits(pid) and (pid,) not in known:
         known.add((pid,))

@@ -1,7 +1,7 @@
 """The writer of .pftrace: Perfetto's protobuf, the first choice for viewing.
 
 Spans, instants and counters are track events (encoded natively), edges are flows, tracks are descriptors. What
-Perfetto has no place for goes into packets that only our reader knows, so that the trace comes back whole: the tables
+Perfetto has no place for is in packets that only our reader reads, so that the trace can be restored: the tables
 tracks, edges, stacks and operations as they are, and the order of rows.
 """
 
@@ -26,16 +26,16 @@ from eventide.trace._columns import (
     instant_columns,
     require_sound,
     span_columns,
+    stack_texts,
     texts,
 )
-from eventide.trace._stack_text import stack_texts
 from eventide.trace._trace import Trace
 from eventide.trace.formats.parquet import to_bytes
 from eventide.trace.formats.perfetto._proto import field
 from eventide.trace.formats.perfetto._tracks import describe_tracks
 
 VERSION = 1
-# Fields of a packet. The first shows in Perfetto as metadata; nobody but us knows the other.
+# Fields of a packet. Perfetto shows the first as metadata and ignores the other.
 CHROME_EVENTS, OUR_TABLE = 5, 19_019
 KEPT = ("tracks", "edges", "stacks", "operations")
 
@@ -47,7 +47,7 @@ def write(trace: Trace, path: Path) -> None:
     spans, span_names = span_columns(trace)
     instants, instant_names, instant_order = instant_columns(trace)
     counters, series, counter_order = counter_columns(trace)
-    # One dictionary for both tables: the instants' codes come behind the spans'.
+    # One dictionary for both tables: the codes of instants follow those of spans.
     for name in ("name", "category"):
         codes = instants[name]
         instants[name] = np.where(codes >= 0, codes + len(span_names[name]), -1).astype(np.int32)

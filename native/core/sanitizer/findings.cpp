@@ -1,0 +1,125 @@
+// Findings: both sides, the fix, and once per place in the code.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "sanitizer/engine_state.hpp"
+
+namespace eventide::sanitizer {
+namespace {
+
+constexpr size_t max_findings = 10000;  // different ones; more are only counted with the last
+
+constexpr std::string_view kinds[] = {
+    "race",     "use-after-free", "missing-record-stream", "wait-on-unrecorded", "redundant-wait", "redundant-sync",
+    "deadlock", "leak",
+};
+
+// A place in the code, or a substitute where stacks are not captured.
+uint64_t place(const Party& p) {
+    const uint64_t text = std::hash<std::string>{}(p.name);
+    const uint64_t where = p.stack ? p.stack : (p.stream + 1) * 0x9E3779B97F4A7C15u ^ p.thread << 1 ^ 1;
+    return (text ^ where * 0xD6E8FEB86659FD93u) * 4 + (p.write ? 2 : 0) + (p.is == Party::Is::free);
+}
+
+void extend(Party& p, const Party& more) {
+    if (!more.bytes) return;
+    const uint64_t end = std::max(p.address + p.bytes, more.address + more.bytes);
+    p.address = std::min(p.address, more.address);
+    p.bytes = end - p.address;
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) noexcept {
+    return kinds[unsigned(kind)];
+}
+
+uint32_t Engine::State::intern(std::string_view text) {
+    if (text.empty()) return 0;
+    if (names[last_name] == text) return last_name;
+    const auto [it, fresh] = name_ids.try_emplace(std::string(text), uint32_t(names.size()));
+    if (fresh) names.emplace_back(text);
+    last_name = it->second;
+    if (names.size() > sweep_names_at) sweep_names();
+    return last_name;
+}
+
+// Removes unused names: a program may give every work its own name.
+void Engine::State::sweep_names() {
+    std::vector<uint32_t> moved(names.size(), 0);
+    std::vector<std::string> kept{""};
+    const auto keep = [&](uint32_t& n) {
+        if (!n) return;
+        if (!moved[n]) {
+            moved[n] = uint32_t(kept.size());
+            kept.push_back(names[n]);
+        }
+        n = moved[n];
+    };
+    shadow.each([&](Segment& s) {
+        for (Entry& e : s.writes) keep(e.name);
+        for (Entry& e : s.reads) keep(e.name);
+    });
+    for (uint32_t n = 0; n < shadow.lifetime_count(); ++n) {
+        Lifetime& l = shadow.lifetime(n);
+        for (uint32_t* x : {&l.name, &l.allocated.name, &l.freed_by.name}) keep(*x);
+    }
+    for (auto& [_, e] : events) keep(e.by.name);
+    keep(last_name);
+    names = std::move(kept);
+    name_ids.clear();
+    for (uint32_t n = 1; n < names.size(); ++n) name_ids.emplace(names[n], n);
+    sweep_names_at = std::max<size_t>(1 << 16, names.size() * 2);
+}
+
+Party Engine::State::party(const Entry& e, Party::Is is, uint64_t start, uint64_t end) {
+    return {.is = is,
+            .write = e.write,
+            .work = e.work,
+            .stream = e.stream,
+            .thread = e.thread,
+            .address = start,
+            .bytes = end - start,
+            .stack = e.stack,
+            .name = names[e.name]};
+}
+
+// The smallest change that completes the first before the second starts.
+Fix Engine::State::ordering_fix(const Entry& first, const Entry& second) {
+    if (first.stream == no_stream) return {.what = Fix::Do::hand_over};
+    Fix fix{.what = second.stream == no_stream ? Fix::Do::synchronize : Fix::Do::wait, .stream = first.stream};
+    if (options.numbered) return fix;  // the newest record may come after the second
+    const auto it = streams.find(first.stream);
+    if (it == streams.end()) return fix;
+    const Agent& s = *it->second;
+    const auto e = events.find(s.recorded_event);
+    if (s.recorded_count < first.count || e == events.end() || e->second.last != s.recorded_version) return fix;
+    fix.recorded = true;
+    fix.event = s.recorded_event;
+    fix.version = s.recorded_version;
+    return fix;
+}
+
+void Engine::State::report(Finding&& f) {
+    const std::pair works{f.first.work, f.second.work};
+    const std::tuple key{place(f.first), place(f.second), uint64_t(f.kind)};
+    if (strict && f.certain) f.certain = strict->state_->seen.contains(key);
+    const auto [it, fresh] = seen.try_emplace(key, findings.size());
+    if (!fresh || findings.size() >= max_findings) {
+        Finding& known = findings[std::min(it->second, max_findings - 1)];
+        known.certain |= f.certain;
+        const bool again = works.second && works == last_pair;
+        if (!again) {  // else the same two conflict in another range
+            ++known.count;
+        } else if (known.count == 1) {
+            extend(known.first, f.first);
+            extend(known.second, f.second);
+        }
+    } else {
+        findings.push_back(std::move(f));
+    }
+    last_pair = works;
+}
+
+}  // namespace eventide::sanitizer

@@ -1,0 +1,60 @@
+"""Arguments that several commands share: a program to run, a trace to open, --json."""
+
+import errno
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.core import TyperCommand
+
+from eventide.cli import _output
+from eventide.errors import TraceFileError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+_FORMATS = ".json, .json.gz, .eventide, .parquet or .pftrace"
+TracePath = Annotated[Path, typer.Argument(help=f"A trace: {_FORMATS}.")]
+NewestTrace = Annotated[
+    Path | None,
+    typer.Argument(help=f"A trace: {_FORMATS}; default: the newest .eventide file in this folder.", show_default=False),
+]
+
+
+class ProgramCommand(TyperCommand):
+    """A command that runs a program. As with python, what follows -m MODULE belongs to the module."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        flags = {name for one in self.params for name in one.opts if getattr(one, "is_flag", False)}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            if args[place] == "-m" and place + 1 < len(args):
+                args = [*args[: place + 2], "--", *args[place + 2 :]]
+                break
+            place += 1 if args[place] in flags or "=" in args[place] else 2
+        return super().parse_args(ctx, args)
+
+
+def require_file(path: str, command: str) -> None:
+    """Raise if there is no such file, with a hint if the name may be that of a module."""
+    if Path(path).exists():
+        return
+    parts = path.split(".")
+    module = all(part.isidentifier() for part in parts) and parts[-1] not in {"py", "eventide", "json", "pftrace"}
+    hint = f"; to {command} a module, use: eventide {command} -m {path}" if module else "; check the path"
+    raise TraceFileError(f"there is no file {path}{hint}", errno.ENOENT, path)
+
+
+def trace_or_newest(given: Path | None) -> Path:
+    """The trace to open: the given one, or the newest recording in the current folder, which is named on stderr."""
+    if given is not None:
+        return given
+    found = []
+    for path in Path().glob("*.eventide"):
+        status = path.stat()
+        if path.is_file() and status.st_size:  # an empty one is of a run that has recorded nothing yet
+            found.append((status.st_mtime_ns, path.name, path))
+    if not found:
+        message = f"there is no .eventide file in {Path.cwd()}; name a trace, or record one: eventide run script.py"
+        raise TraceFileError(message, errno.ENOENT, str(Path.cwd()))
+    newest = max(found)[2]
+    _output.say(f"eventide: opening {newest}, the newest recording in this folder")
+    return newest

@@ -1,0 +1,29 @@
+"""The only ways by which text and data enter the page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+# Controls, lone surrogates and characters that reorder or hide text: shown as U+XXXX instead of acting.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with invisible characters replaced by their code points in brackets."""
+    return _HIDDEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def text(value: object) -> str:
+    """Text of an element or of a quoted attribute."""
+    return html.escape(visible(str(value)), quote=True)
+
+
+def data(value: Any) -> str:
+    """JSON inside of a script element: no character in it can end the element or begin a comment."""
+    written = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

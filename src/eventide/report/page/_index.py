@@ -1,0 +1,170 @@
+"""The index of a page: tracks, names, steps, idle time, critical path and counters on the clock of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eventide._util import format as f
+from eventide.analysis import CAUSES, View
+from eventide.report._gather import Report
+from eventide.report.page import _escape
+from eventide.report.page._blocks import COARSE, FINE, Blocks, Detail, SpanBlocks
+from eventide.report.page._columns import Ints, encode, pack
+from eventide.report.page._lanes import lanes_of
+
+VERSION = 1
+COUNTERS = 64
+_EDGES = ("launch", "wait", "synchronize", "fwdbwd", "flow")
+_NAME = 2000  # characters of a name that the page keeps
+
+
+class PageIndex:
+    """Encodes a trace and its report at one level of detail."""
+
+    def __init__(self, view: View, report: Report, detail: Detail) -> None:
+        self.view, self.report, self.detail = view, report, detail
+        self.blocks = Blocks()
+        self.tracks = shown_tracks(view)
+        self.lanes = lanes_of(view, self.tracks)
+        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks)
+        self.low, high = view.window
+        self.wall = high - self.low
+
+    def build(self) -> dict[str, Any]:
+        """The index; blocks are in `blocks`."""
+        coarse = self.spans.overview(COARSE) if self.lanes else None
+        fine = self.spans.overview(FINE) if self.view.count > FINE else None
+        lanes = self.spans.index()
+        place = {track: number for number, track in enumerate(self.tracks)}
+        for lane in lanes:
+            lane["track"] = place[lane["track"]]
+        return {
+            "version": VERSION,
+            "title": _escape.visible(self.report.title),
+            "origin": str(self.low),
+            "wall": self.wall,
+            "grid": self.detail.grid,
+            "names": [_escape.visible(name[:_NAME]) for name in self.view.names],
+            "labels": self.spans.labels,
+            "kinds": [kind or "other" for kind in self.view.categories],
+            "tracks": [self._track(track) for track in self.tracks],
+            "lanes": lanes,
+            "coarse": coarse,
+            "fine": fine,
+            "gaps": self._gaps(place),
+            "causes": list(CAUSES),
+            "path": self._path(),
+            "counters": self._counters(),
+            "stacks": self._stacks(),
+            "edges": list(_EDGES),
+        }
+
+    def _track(self, track: int) -> dict[str, str]:
+        view = self.view
+        if view.track_kind[track] == "stream":
+            return {
+                "name": _escape.visible(f"stream {view.stream(track)}"),
+                "group": _escape.visible(view.device(track)),
+                "kind": "stream",
+            }
+        return {"name": _escape.visible(view.thread(track)), "group": "", "kind": view.track_kind[track]}
+
+    def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
+        """Idle time of each device, above its first stream; the largest cause of each gap."""
+        table = self.report.idle.table
+        devices = np.array(table.column("device").to_pylist())
+        whole = np.array([stream is None for stream in table.column("stream").to_pylist()], dtype=bool)
+        start, duration = (table.column(name).to_numpy() for name in ("start", "duration"))
+        causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES]) if table.num_rows else np.zeros((1, 0))
+        found = []
+        for device, tracks in self.view.devices.items():
+            mine = np.flatnonzero(whole & (devices == device)) if table.num_rows else np.empty(0, np.int64)
+            if len(mine) == 0:
+                continue
+            mine = mine[np.argsort(start[mine], kind="stable")]
+            rows = self._chained(start[mine], duration[mine], causes[:, mine].argmax(axis=0))
+            found.append({"group": str(place[tracks[0]]), "rows": rows})
+        return found
+
+    def _path(self) -> dict[str, Any] | None:
+        """Pieces of the critical path that are spans, with their lane."""
+        table = self.report.path.table
+        if table.num_rows == 0:
+            return None
+        span = table.column("span").fill_null(-1).to_numpy()
+        start, duration = table.column("start").to_numpy(), table.column("duration").to_numpy()
+        lane = np.where(span >= 0, self.spans.place[np.maximum(span, 0)] + 1, 0) if self.view.count else span + 1
+        return self._chained(start, duration, lane)
+
+    def _chained(self, start: Ints, duration: Ints, value: Ints) -> dict[str, Any]:
+        """Disjoint intervals with a value, in nanoseconds from the start of the page."""
+        begin = np.maximum(start - self.low, 0)
+        gap = np.maximum(np.diff(begin, prepend=0) - np.append(0, duration[:-1]), 0)
+        block = encode([gap.astype(np.int64), duration.astype(np.int64), value.astype(np.int64)])
+        return {"n": block.rows, "w": block.widths, "b": self.blocks.add(block.text)}
+
+    def _counters(self) -> list[dict[str, Any]]:
+        """The first COUNTERS series whose values are finite."""
+        table = self.view.trace.counters
+        if table.num_rows == 0:
+            return []
+        track = table.column("track").to_numpy()
+        names = table.column("name").unify_dictionaries().combine_chunks()
+        code = names.indices.to_numpy(zero_copy_only=False)
+        words = names.dictionary.to_pylist()
+        keys, which = np.unique(np.stack((track, code)), axis=1, return_inverse=True)
+        found = []
+        for number, (where, name) in enumerate(keys.T.tolist()):
+            series = self._series(np.flatnonzero(which.reshape(-1) == number))
+            if series is not None:
+                place = self.view.track_device[where] or self.view.track_name[where] or ""
+                found.append({**series, "name": _escape.visible(f"{place} {words[name]}".strip())})
+        return found[:COUNTERS]
+
+    def _series(self, rows: Ints) -> dict[str, Any] | None:
+        """Times as steps of integers, values as doubles."""
+        table = self.view.trace.counters
+        time = table.column("time").to_numpy()[rows]
+        order = np.argsort(time, kind="stable")
+        value = table.column("value").fill_null(0.0).to_numpy()[rows][order]
+        if not np.isfinite(value).all():
+            return None
+        step = np.diff(np.maximum(time[order] - self.low, 0), prepend=0).astype(np.int64)
+        block = encode([step, value])
+        low, high = float(min(value.min(), 0)), float(value.max())
+        return {"n": block.rows, "w": block.widths, "b": self.blocks.add(block.text), "low": low, "high": high}
+
+    def _stacks(self) -> int | None:
+        table = self.view.trace.stacks
+        if table.num_rows == 0:
+            return None
+        lines = []
+        for frames in table.column("frames").to_pylist():
+            cells = [[one["file"] or "", one["line"] or 0, one["function"] or ""] for one in frames or []]
+            lines.append(_escape.data(cells))
+        return self.blocks.add(pack("\n".join(lines).encode()))
+
+
+def shown_tracks(view: View) -> list[int]:
+    """Streams by device first, then threads by how much they recorded, then what else has spans."""
+    used = np.unique(view.track).tolist() if view.count else []
+    streams = [track for track in view.stream_tracks if track in set(used)]
+    streams += [track for track in used if view.track_kind[track] == "stream" and track not in set(streams)]
+    counts = dict(zip(*(each.tolist() for each in np.unique(view.track, return_counts=True)), strict=True))
+    threads = sorted((track for track in used if view.track_kind[track] == "thread"), key=lambda t: -counts[t])
+    others = [track for track in used if track not in {*streams, *threads}]
+    return [*streams, *threads, *others]
+
+
+def describe(detail: Detail) -> str:
+    """What the page leaves out, for people."""
+    left = []
+    if not detail.arguments:
+        left.append("arguments of spans")
+    if not detail.edges:
+        left.append("arrows between spans")
+    if detail.grid > 1:
+        left.append(f"times finer than {f.time(detail.grid)} on the timeline")
+    return f"Left out to limit the size of the file: {', '.join(left)}. Findings and tables are exact." if left else ""

@@ -1,0 +1,103 @@
+"""Methods of Trace that packages above `trace` register: analyses and reports.
+
+A lower package never imports a higher one, not even for types. So a higher package registers its function by name, and
+the function is imported when the method is first called:
+
+    from eventide.trace import register_method
+
+    register_method("summary", "eventide.analysis", "summary", "Count and add up spans by name.")
+    trace.summary()                    # eventide.analysis.summary(trace)
+
+`import eventide` registers those of Eventide; ``TraceMethods`` declares their types.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from eventide._util.subscription import Subscription
+from eventide.errors import UsageValueError
+
+if TYPE_CHECKING:
+    import os
+
+    import pyarrow as pa
+
+
+class Result(Protocol):
+    """What an analysis returns; the class in ``eventide.analysis`` has the exact types of the fields."""
+
+    def to_arrow(self) -> pa.Table:
+        """The rows of the result as an Arrow table."""
+
+    def to_pandas(self) -> Any:
+        """The rows of the result as a DataFrame; needs pandas."""
+
+    def __getattr__(self, name: str) -> Any:
+        """A field of the result."""
+
+
+class TraceMethods:
+    """The base of Trace: has the registered methods."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def summary(self) -> Result:
+            """Count and add up spans by name: an ``eventide.analysis.Summary``."""
+
+        def operators(self, *, by_shape: bool = False) -> Result:
+            """Spans by name, with FLOPs and input shapes: an ``eventide.analysis.Operators``."""
+
+        def breakdown(self) -> Result:
+            """Split the time of each device: an ``eventide.analysis.Breakdown``."""
+
+        def idle(self, by: Literal["device", "stream"] = "device") -> Result:
+            """Explain the gaps of each device or stream: an ``eventide.analysis.Idle``."""
+
+        def syncs(self) -> Result:
+            """Every call that blocked the host until a device was done: an ``eventide.analysis.Syncs``."""
+
+        def memory(self) -> Result:
+            """Memory over time, its peak, and which allocations held it: an ``eventide.analysis.Memory``."""
+
+        def compiles(self) -> Result:
+            """What was compiled, how often and for how long: an ``eventide.analysis.Compile``."""
+
+        def critical_path(self, step: str | None = None) -> Result:
+            """What the end of the trace or of a step waited for: an ``eventide.analysis.CriticalPath``."""
+
+        def lint(self) -> Result:
+            """Defects of the recording itself: an ``eventide.analysis.Lint``."""
+
+        def compare(self, b: TraceMethods) -> Result:
+            """What explains the difference to the trace `b`: an ``eventide.analysis.Comparison``."""
+
+        def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "trace") -> str:
+            """The text of ``eventide report``; with a path it writes that text (.txt) or the results (.json) too."""
+
+
+def register_method(name: str, module: str, function: str, doc: str) -> Subscription:
+    """Make ``trace.name(...)`` call ``module.function(trace, ...)``, until the Subscription is closed.
+
+    The first call imports `module`. A method that Trace defines itself takes precedence.
+    """
+    if not name.isidentifier() or name.startswith("_"):
+        raise UsageValueError(f"a method of Trace cannot be named {name!r}; use a public identifier")
+    if name in TraceMethods.__dict__:
+        there = TraceMethods.__dict__[name].target
+        raise UsageValueError(f"Trace.{name} is already {there}; register {module}.{function} under another name")
+    setattr(TraceMethods, name, _method(name, module, function, doc))
+    return Subscription(f"Trace.{name}", lambda: delattr(TraceMethods, name))
+
+
+def _method(name: str, module: str, function: str, doc: str) -> Any:
+    def method(self: TraceMethods, *args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(module), function)(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Trace.{name}", doc
+    method.__module__ = "eventide"
+    method.target = f"{module}.{function}"  # type: ignore[attr-defined]  # for messages
+    return method

@@ -1,0 +1,171 @@
+"""The page of a report in a real browser: zoom, pan, search, selection, edges, links, tables, and without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eventide as et
+from tests.unit.test_page import HOSTILE, trace_of
+
+pytestmark = pytest.mark.heavy
+AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
+VIEW = "[window.eventide.timeline.t0, window.eventide.timeline.t1]"
+
+
+def busy_trace() -> et.Trace:
+    """Ten launches on the host and their kernels, with launch edges; the kernels leave gaps."""
+    host = [(0, f"launch {number}", 1000 * number, 100) for number in range(10)]
+    kernels = [(2, "gemm" if number % 2 else "copy in", 1000 * number + 300, 400) for number in range(10)]
+    edges = {
+        "kind": ["launch"] * 10, "from_track": [0] * 10, "from_time": [1000 * number for number in range(10)],
+        "from_span": list(range(10)), "to_track": [2] * 10, "to_time": [1000 * number + 300 for number in range(10)],
+        "to_span": list(range(10, 20)),
+    }  # fmt: skip
+    return trace_of(host + kernels, edges=edges)
+
+
+def selected(page: Any) -> Any:
+    return page.evaluate(
+        "(() => { const {timeline: t, index} = window.eventide; const s = t.selected;"
+        " return s && [index.names[index.labels[s.label][0]], s.start, s.end]; })()"
+    )
+
+
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(60)
+
+
+@pytest.fixture
+def page(show: Any) -> Any:
+    opened = show(busy_trace())
+    opened.locator("#lanes").focus()
+    return opened
+
+
+def test_keys_zoom_and_pan_and_fit(page):
+    whole = page.evaluate(VIEW)
+    press(page, "w", "w")
+    near = page.evaluate(VIEW)
+    assert near[1] - near[0] == pytest.approx((whole[1] - whole[0]) * 0.36)
+    press(page, "d")
+    assert page.evaluate(VIEW)[0] == pytest.approx(near[0] + 0.2 * (near[1] - near[0]))
+    press(page, "a")
+    assert page.evaluate(VIEW)[0] == pytest.approx(near[0])
+    press(page, "s", "s", "F")
+    low, high = page.evaluate(VIEW)
+    assert low <= 0 and high >= 9700
+
+
+def test_search_marks_names_and_n_goes_to_the_next_span_in_time(page):
+    press(page, "/")
+    page.keyboard.type("gemm")
+    press(page, "Enter")
+    assert selected(page) == ["gemm", 1300, 1700]
+    press(page, "n")
+    assert selected(page) == ["gemm", 3300, 3700]
+    press(page, "N")
+    assert selected(page) == ["gemm", 1300, 1700]
+    assert page.locator("#tables tr:visible", has_text="gemm").count() >= 1
+    assert page.locator("#tables tbody tr:visible", has_text="copy in").count() == 0
+
+
+def test_brackets_follow_an_edge_to_its_cause_and_back(page):
+    press(page, "/")
+    page.keyboard.type("gemm")
+    press(page, "Enter", "[")
+    assert selected(page) == ["launch 1", 1000, 1100]
+    press(page, "]")
+    assert selected(page) == ["gemm", 1300, 1700]
+    assert "from launch 1 (launch)" in page.locator("#panel").inner_text()
+
+
+def test_a_click_selects_a_span_and_shows_its_exact_times_and_arguments(page):
+    x = page.evaluate("window.eventide.timeline.x(500)")
+    y = page.evaluate("window.eventide.timeline.rows.find((row) => row.kind === 'lane').y + 8")
+    page.locator("#lanes").click(position={"x": x, "y": y})
+    page.wait_for_timeout(100)
+    assert selected(page) == ["copy in", 300, 700]
+    shown = page.locator("#panel").inner_text()
+    assert "400 ns" in shown
+    assert "cuda:0" in shown
+    assert "10" in shown  # its argument n
+
+
+def test_a_range_on_the_ruler_shows_exact_sums(page):
+    x0, x1 = (page.evaluate(f"window.eventide.timeline.x({time})") for time in (0, 9700))
+    box = page.locator("#lanes").bounding_box()
+    page.mouse.move(box["x"] + x0, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + x1, box["y"] + 8, steps=4)
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('#panel table') !== null")
+    rows = page.locator("#panel table tr").all_inner_texts()
+    assert any("gemm" in row and "2.00 us" in row and "5" in row for row in rows)
+
+
+def test_a_link_of_a_finding_and_the_hash_lead_to_the_place(show):
+    page = show(busy_trace(), suffix="#v=1000,2000&s=0,1300")
+    page.wait_for_function("window.eventide.timeline.selected !== null")
+    assert page.evaluate(VIEW) == pytest.approx([1000, 2000])
+    wanted = page.locator("#findings a").first.get_attribute("href").removeprefix("#v=").split(",")
+    page.evaluate("document.querySelector('#findings a').click()")
+    page.wait_for_timeout(200)
+    assert page.evaluate(VIEW) == pytest.approx([float(time) for time in wanted])
+
+
+def test_tables_sort_by_a_column(page):
+    table = page.locator("table.sortable").nth(1)
+    head = table.locator("th button", has_text="name")
+    head.click()
+    assert table.locator("tbody tr td:first-child").all_inner_texts() == ["gemm", "copy in"]
+    head.click()
+    assert table.locator("tbody tr td:first-child").all_inner_texts() == ["copy in", "gemm"]
+    assert table.locator("th[aria-sort=ascending]").count() == 1
+
+
+def test_the_page_reads_without_scripts(show):
+    page = show(busy_trace(), java_script_enabled=False)
+    assert page.locator("#findings li").count() >= 1
+    assert page.locator("#tables tr").count() > 5
+    assert not page.locator("#timeline").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(show, scheme):
+    page = show(busy_trace(), color_scheme=scheme)
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(each["id"], [node["html"][:80] for node in each["nodes"]]) for each in found["violations"]] == []
+
+
+def test_no_hostile_text_runs(show):
+    spans = [(track, name, 1000 * number, 900) for number, name in enumerate(HOSTILE) for track in (0, 2)]
+    page = show(trace_of(spans).replace(metadata={"warnings": HOSTILE}), title="</title><script>alert(1)</script>")
+    page.locator("#lanes").focus()
+    for _ in HOSTILE:
+        press(page, ".")
+    assert page.evaluate("Object.keys(Object.prototype).length") == 0
+
+
+def test_a_frame_visits_few_spans_at_every_zoom(show):
+    many = [(0, f"op {number % 5}", 100 * number, 90) for number in range(100_000)]
+    page = show(trace_of(many))
+    page.wait_for_timeout(500)
+    for _ in range(7):
+        visited, width, lanes = page.evaluate(
+            "[window.eventide.timeline.painter.visited, window.eventide.timeline.canvas.width,"
+            " window.eventide.timeline.visibleRows().filter((row) => row.kind === 'lane').length]"
+        )
+        assert 0 < visited <= 4 * width * lanes
+        page.keyboard.press("w")
+        page.wait_for_timeout(150)
+
+
+def test_a_narrow_screen_has_no_horizontal_scroll(show):
+    page = show(busy_trace(), viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

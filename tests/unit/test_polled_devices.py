@@ -1,0 +1,191 @@
+"""Threads, forks, Ctrl-C and subinterpreters on devices that the core polls."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import weakref
+
+import pytest
+
+import eventide as et
+from tests import immediate_device  # noqa: F401 - registers the device
+from tests.helpers import TIMEOUT, eventually
+
+
+def run(program):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def test_work_that_is_never_queried_does_not_accumulate():
+    class Argument:
+        pass
+
+    stream = et.Stream("prompt")
+    stream.record_event()
+    references = []
+    for _ in range(2000):
+        argument = Argument()
+        references.append(weakref.ref(argument))
+        stream.submit(lambda argument: None, argument)
+    eventually(
+        lambda: (
+            stream.submit(lambda: None)
+            and sum(reference() is not None for reference in references) < len(references) / 2
+        ),
+        "completed work releases its arguments",
+    )
+    stream.synchronize(TIMEOUT)
+
+
+def test_after_ctrl_c_in_immediate_work_a_later_submit_gives_a_skipped_future():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    stream = et.Stream("prompt")
+    with pytest.raises(KeyboardInterrupt):
+        stream.submit(interrupt)
+    later = stream.submit(int)
+    with pytest.raises(et.StreamError):
+        later.result(TIMEOUT)
+    with pytest.raises(KeyboardInterrupt):
+        stream.synchronize(TIMEOUT)
+
+
+@pytest.mark.parametrize("works", [1, 3])
+def test_ctrl_c_in_a_completion_hook_reaches_the_waiting_call(works):
+    ended = run(
+        f"""
+        import eventide as et
+        from tests import immediate_device
+
+        fired = []
+
+        def interrupt(*_):
+            fired.append(1)
+            if len(fired) == 1:
+                raise KeyboardInterrupt
+
+        with et.hooks.on("work_completion", interrupt):
+            stream = et.Stream("prompt")
+            last = [stream.submit(int) for _ in range({works})][-1]
+            try:
+                last.result(10)
+            except KeyboardInterrupt:
+                print("interrupted", last.result(10))
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "interrupted 0\n"), ended.stderr
+
+
+def test_a_future_made_before_a_fork_does_not_poll_the_device_in_the_child():
+    ended = run(
+        """
+        import os
+        import eventide as et
+        from tests.immediate_device import Prompt
+
+        polled = []
+
+        class Counting(Prompt):
+            type = "counting"
+
+            def poll(self, marker):
+                polled.append(marker)
+                return super().poll(marker)
+
+        et.Device.register(Counting)
+        stream = et.Stream("counting")
+        import threading
+        gate = threading.Event()
+        future = stream.submit(lambda: et.current_stream("counting").native.put(gate.wait))
+        child = os.fork()
+        if child == 0:
+            before = len(polled)
+            done = future.done()
+            del future
+            os._exit(0 if (done, len(polled)) == (False, before) else 1)
+        _, status = os.waitpid(child, 0)
+        gate.set()
+        future.result(10)
+        print(os.waitstatus_to_exitcode(status))
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "0\n"), ended.stderr
+
+
+def test_work_submitted_before_a_fork_is_refused_in_the_child_and_runs_in_the_parent():
+    ended = run(
+        """
+        import os
+        import eventide as et
+        from examples.tiny_device import Tiny
+
+        kept = []
+
+        class Keeping(Tiny):
+            type = "keeping"
+
+            def submit(self, steps, work):
+                kept.append(work)
+                super().submit(steps, work)
+
+        et.Device.register(Keeping)
+        stream = et.Stream("keeping")
+        import threading
+        gate = threading.Event()
+        stream.submit(gate.wait)
+        future = stream.submit(int, "7")
+        child = os.fork()
+        if child == 0:
+            try:
+                kept[1].run()
+            except et.StreamError as error:
+                os._exit(0 if "before fork" in str(error) else 2)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        gate.set()
+        print(os.waitstatus_to_exitcode(status), future.result(10))
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "0 7\n"), ended.stderr
+
+
+def test_callbacks_of_polled_streams_hold_the_gil_after_a_subinterpreter_was_made():
+    ended = run(
+        """
+        import sys, threading
+        if sys.version_info >= (3, 13):
+            import _interpreters as interpreters
+        else:
+            import _xxsubinterpreters as interpreters
+        import eventide as et
+        from tests import immediate_device
+
+        interpreters.destroy(interpreters.create())
+        done, total = threading.Event(), []
+
+        def count(event):
+            total.append(len([[] for _ in range(1000)]))
+            if len(total) == 200:
+                done.set()
+
+        with et.hooks.on("work_completion", lambda *_: [[] for _ in range(100)]):
+            for _ in range(200):
+                stream = et.Stream("prompt")
+                stream.submit(int)
+                stream.record_event().notify(count)
+            while not done.wait(0.01):
+                [[] for _ in range(1000)]
+            stream.synchronize(10)
+        print(len(total))
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "200\n"), ended.stderr

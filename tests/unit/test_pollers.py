@@ -1,0 +1,53 @@
+"""The threads that poll devices for callbacks: one for each device type."""
+
+import threading
+
+import pytest
+
+import eventide as et
+from examples.tiny_device import Tiny
+from tests.helpers import TIMEOUT
+
+
+class Stuck(Tiny):
+    """Its poll hangs on the poller thread until it is released"""
+
+    type = "stuck"
+    hanging, released = threading.Event(), threading.Event()
+
+    def poll(self, marker):
+        if threading.current_thread() is not threading.main_thread():
+            self.hanging.set()
+            self.released.wait()
+        return super().poll(marker)
+
+
+@pytest.fixture
+def stuck():
+    """A stream with a callback whose poller thread hangs; at the end it continues and the callback runs."""
+    et.Device.register(Stuck)
+    stream, called, work = et.Stream("stuck"), threading.Event(), threading.Event()
+    stream.submit(work.wait, TIMEOUT)
+    stream.record_event().notify(lambda event: called.set())
+    assert Stuck.hanging.wait(TIMEOUT)
+    yield called
+    Stuck.released.set()
+    work.set()
+    assert called.wait(TIMEOUT)
+    stream.close(TIMEOUT)
+    et.Device.unregister("stuck")
+
+
+def test_a_poll_that_hangs_does_not_delay_a_callback_of_another_device(stuck):
+    threads, called = [], threading.Event()
+
+    def note(event):
+        threads.append(threading.current_thread())
+        called.set()
+
+    stream = et.Stream("sim")
+    stream.submit(et.work(int, duration=1.0))  # of virtual time, which passes when a thread waits
+    stream.record_event().notify(note)
+    assert called.wait(TIMEOUT)
+    assert threads != [threading.current_thread()], "the callback ran inside notify: nothing was pending"
+    assert not stuck.is_set()

@@ -1,0 +1,533 @@
+// The timeline: tracks with their lanes on one canvas, below a ruler; zoom, pan, selection.
+
+import { kindColour, ramp, type Theme, themeOf } from "./colours";
+import { columns, type Index, inflateOnce, Tiles } from "./data";
+import * as format from "./format";
+import { type Box, type Frame, Painter } from "./lanes";
+
+const LANE = 17; // height of a lane, with its gap
+const HEAD = 20; // height of a track's name
+const RULER = 22;
+const COUNTER = 44;
+const LEAST_NS = 20; // the narrowest view
+const NAME_PX = 34; // spans narrower than this have no name
+const TILES = 160; // tiles that one frame may use
+
+export type Row =
+  | { kind: "head"; y: number; height: number; text: string }
+  | { kind: "lane"; y: number; height: number; lane: number; track: number }
+  | { kind: "gaps"; y: number; height: number; group: number }
+  | { kind: "counter"; y: number; height: number; series: number };
+
+export interface Span {
+  lane: number;
+  label: number;
+  start: number;
+  end: number;
+  tile: Box["tile"];
+  i: number;
+}
+
+export class Timeline {
+  t0 = 0;
+  t1 = 1;
+  selected: Span | null = null;
+  range: [number, number] | null = null;
+  mark: number | null = null;
+  matches: Set<number> | null = null; // labels; null: no search
+  readonly tiles: Tiles;
+  readonly painter: Painter;
+  readonly rows: Row[] = [];
+  private theme: Theme;
+  private ramps: Uint32Array[] = []; // by kind
+  private dim: Uint32Array[] = [];
+  private readonly context: CanvasRenderingContext2D;
+  private queued = false;
+  private gaps: { start: Float64Array; end: Float64Array; cause: Float64Array }[] = [];
+  private path: { start: Float64Array; end: Float64Array; lane: Float64Array } | null = null;
+  private series: { time: Float64Array; value: Float64Array }[] = [];
+  frames: number[] = []; // script time of the latest frames, in milliseconds
+  private readonly height: number; // of all rows
+
+  constructor(
+    readonly index: Index,
+    readonly canvas: HTMLCanvasElement,
+    readonly scroller: HTMLElement,
+    private readonly spacer: HTMLElement,
+  ) {
+    this.context = canvas.getContext("2d", { alpha: false })!;
+    this.tiles = new Tiles(index, () => this.draw());
+    this.painter = new Painter(index, this.tiles, []);
+    this.t1 = Math.max(index.wall, LEAST_NS);
+    this.theme = themeOf();
+    this.height = this.layOut();
+    this.restyle();
+    void this.load();
+  }
+
+  private layOut(): number {
+    let y = RULER;
+    const add = (row: Row) => {
+      this.rows.push(row);
+      y += row.height;
+    };
+    let track = -1;
+    this.index.lanes.forEach((lane, number) => {
+      if (lane.track !== track) {
+        track = lane.track;
+        const { name, group } = this.index.tracks[track];
+        add({ kind: "head", y, height: HEAD, text: group ? `${group} · ${name}` : name });
+        const gaps = this.index.gaps.findIndex((each) => each.group === `${track}`);
+        if (gaps >= 0) add({ kind: "gaps", y, height: 8, group: gaps });
+      }
+      add({ kind: "lane", y, height: LANE, lane: number, track });
+    });
+    this.index.counters.forEach((series, number) => {
+      add({ kind: "head", y, height: HEAD, text: series.name });
+      add({ kind: "counter", y, height: COUNTER, series: number });
+    });
+    return y;
+  }
+
+  private async load(): Promise<void> {
+    for (const overview of [this.index.coarse, this.index.fine])
+      if (overview) {
+        this.painter.addOverview(overview.buckets, await inflateOnce(overview.b));
+        this.draw();
+      }
+    for (const { rows } of this.index.gaps) {
+      const [gap, duration, cause] = columns(await inflateOnce(rows.b), rows.n, rows.w);
+      const [start, end] = this.chain(gap, duration);
+      this.gaps.push({ start, end, cause });
+    }
+    if (this.index.path) {
+      const { b, n, w } = this.index.path;
+      const [gap, duration, lane] = columns(await inflateOnce(b), n, w);
+      const [start, end] = this.chain(gap, duration);
+      this.path = { start, end, lane };
+    }
+    for (const series of this.index.counters) {
+      const [step, value] = columns(await inflateOnce(series.b), series.n, series.w);
+      for (let i = 1; i < step.length; i++) step[i] += step[i - 1];
+      this.series.push({ time: step, value });
+    }
+    this.draw();
+  }
+
+  // Gaps and durations to starts and ends.
+  private chain(gap: Float64Array, duration: Float64Array): [Float64Array, Float64Array] {
+    let last = 0;
+    for (let i = 0; i < gap.length; i++) {
+      const start = last + gap[i];
+      last = start + duration[i];
+      gap[i] = start;
+      duration[i] = last;
+    }
+    return [gap, duration];
+  }
+
+  restyle(): void {
+    this.theme = themeOf();
+    const back = this.theme.back;
+    this.ramps = this.index.kinds.map((kind) => ramp(kindColour(kind, this.theme), back));
+    const faded = (colour: [number, number, number]) => colour.map((c, i) => back[i] + (c - back[i]) * 0.25) as [number, number, number];
+    this.dim = this.index.kinds.map((kind) => ramp(faded(kindColour(kind, this.theme)), back));
+    this.draw();
+  }
+
+  draw(): void {
+    if (this.queued) return;
+    this.queued = true;
+    requestAnimationFrame(() => {
+      this.queued = false;
+      const began = performance.now();
+      this.paint();
+      this.frames.push(performance.now() - began);
+      if (this.frames.length > 600) this.frames.shift();
+    });
+  }
+
+  get width(): number {
+    return this.scroller.clientWidth;
+  }
+
+  x(time: number): number {
+    return ((time - this.t0) / (this.t1 - this.t0)) * this.width;
+  }
+
+  time(x: number): number {
+    return this.t0 + (x / this.width) * (this.t1 - this.t0);
+  }
+
+  visibleRows(): Row[] {
+    const top = this.scroller.scrollTop;
+    const bottom = top + this.scroller.clientHeight;
+    return this.rows.filter((row) => row.y + row.height > top + RULER && row.y < bottom);
+  }
+
+  private paint(): void {
+    const ratio = window.devicePixelRatio || 1;
+    this.scroller.style.height = `${Math.min(this.height + 10, Math.max(window.innerHeight * 0.66, 240))}px`;
+    const width = Math.max(this.width, 1);
+    const height = Math.max(this.scroller.clientHeight, 1);
+    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
+      this.canvas.style.width = `${width}px`;
+      this.canvas.style.height = `${height}px`;
+      // The canvas stays in view and fills the scroller; the spacer below it is what is scrolled.
+      this.spacer.style.height = `${Math.max(0, this.height + 8 - height)}px`;
+    }
+    const rows = this.visibleRows();
+    this.painter.begin();
+    this.paintLanes(rows, { t0: this.t0, t1: this.t1, width: w }, h, ratio);
+    const c = this.context;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    this.paintGaps(rows);
+    this.paintCounters(rows);
+    this.paintPath(rows);
+    this.paintNames(ratio);
+    this.paintHeads(rows);
+    this.paintMarks(rows, height);
+    this.paintRuler(width);
+  }
+
+  private paintLanes(rows: Row[], frame: Frame, height: number, ratio: number): void {
+    const { width } = frame;
+    const image = new ImageData(width, height);
+    const pixels = new Uint32Array(image.data.buffer);
+    const [r, g, b] = this.theme.back;
+    const back = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    pixels.fill(back);
+    const line = new Uint32Array(width);
+    const lanes = rows.filter((row) => row.kind === "lane");
+    const most = Math.max(1, Math.floor(TILES / Math.max(lanes.length, 1)));
+    const { labels } = this.index;
+    const { matches, ramps, dim } = this;
+    const shade = (label: number, cover: number) =>
+      (matches && !matches.has(label) ? dim : ramps)[labels[label][1]][cover];
+    const shadeKind = (kind: number, cover: number) => (matches ? dim : ramps)[kind][cover];
+    for (const row of lanes) {
+      this.painter.paint(row.lane, frame, line, back, most, shade, shadeKind, NAME_PX * ratio);
+      const top = Math.max(0, Math.round((row.y - this.scroller.scrollTop + 1) * ratio));
+      const bottom = Math.min(height, Math.round((row.y - this.scroller.scrollTop + row.height - 1) * ratio));
+      for (let y = top; y < bottom; y++) pixels.set(line, y * width);
+    }
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.putImageData(image, 0, 0);
+  }
+
+  private paintNames(ratio: number): void {
+    const c = this.context;
+    const top = new Map(this.visibleRows().map((row) => [row.kind === "lane" ? row.lane : -1, row.y] as const));
+    c.textAlign = "left";
+    for (const box of this.painter.wide) {
+      const [name, kind] = this.index.labels[box.label];
+      const colour = kindColour(this.index.kinds[kind], this.theme);
+      const bright = colour[0] * 0.3 + colour[1] * 0.59 + colour[2] * 0.11;
+      const x0 = Math.max(0, box.x0 / ratio) + 4;
+      const room = Math.min(this.width, box.x1 / ratio) - x0 - 3;
+      const text = fitText(c, this.index.names[name], room);
+      if (!text) continue;
+      c.fillStyle = this.matches && !this.matches.has(box.label) ? this.theme.faint : bright > 140 ? "#101418" : "#ffffff";
+      c.fillText(text, x0, top.get(box.lane)! - this.scroller.scrollTop + LANE / 2 + 0.5);
+    }
+  }
+
+  private paintHeads(rows: Row[]): void {
+    const c = this.context;
+    c.textAlign = "left";
+    for (const row of rows) {
+      if (row.kind !== "head") continue;
+      const y = row.y - this.scroller.scrollTop;
+      c.strokeStyle = this.theme.line;
+      c.beginPath();
+      c.moveTo(0, y + 0.5);
+      c.lineTo(this.width, y + 0.5);
+      c.stroke();
+      c.fillStyle = this.theme.text;
+      c.font = "600 11px system-ui, sans-serif";
+      c.fillText(fitText(c, row.text, this.width - 12), 6, y + HEAD / 2 + 1);
+      c.font = "11px system-ui, sans-serif";
+    }
+  }
+
+  // Idle time of a device: one hatched strip, a pattern for each cause.
+  private paintGaps(rows: Row[]): void {
+    const c = this.context;
+    for (const row of rows) {
+      const gaps = row.kind === "gaps" ? this.gaps[row.group] : undefined;
+      if (row.kind !== "gaps" || !gaps) continue;
+      const y = row.y - this.scroller.scrollTop;
+      let last = -1;
+      for (let i = firstAfter(gaps.end, this.t0); i < gaps.start.length && gaps.start[i] < this.t1; i++) {
+        const x0 = Math.max(this.x(gaps.start[i]), last);
+        const x1 = Math.min(this.x(gaps.end[i]), this.width);
+        if (x1 - x0 < 0.5) {
+          i = Math.max(i, firstAfter(gaps.end, this.time(x0 + 0.5)) - 1);
+          last = Math.max(last, x0);
+          continue;
+        }
+        c.fillStyle = causePattern(c, gaps.cause[i], this.theme);
+        c.fillRect(x0, y + 1, x1 - x0, row.height - 2);
+        last = x1;
+      }
+    }
+  }
+
+  private paintCounters(rows: Row[]): void {
+    const c = this.context;
+    for (const row of rows) {
+      const values = row.kind === "counter" ? this.series[row.series] : undefined;
+      if (row.kind !== "counter" || !values) continue;
+      const { low, high } = this.index.counters[row.series];
+      const base = row.y - this.scroller.scrollTop + row.height - 2;
+      const scale = (row.height - 6) / (high - low || 1);
+      c.fillStyle = this.theme.accent;
+      c.globalAlpha = 0.35;
+      let i = Math.max(firstAfter(values.time, this.t0) - 1, 0);
+      for (let x = 0; x < this.width; x++) {
+        const until = this.time(x + 1);
+        let top = -Infinity;
+        if (values.time[i] < until) top = values.value[i];
+        const next = firstAfter(values.time, until, i);
+        for (let k = i + 1; k < next && k < i + 64; k++) top = Math.max(top, values.value[k]);
+        i = Math.max(next - 1, i);
+        if (top > -Infinity) c.fillRect(x, base - (top - low) * scale, 1, (top - low) * scale);
+      }
+      c.globalAlpha = 1;
+    }
+  }
+
+  // The critical path: an outline below the spans that are on it.
+  private paintPath(rows: Row[]): void {
+    const { path } = this;
+    if (!path) return;
+    const top = new Map(rows.map((row) => [row.kind === "lane" ? row.lane + 1 : -1, row.y] as const));
+    const c = this.context;
+    c.fillStyle = this.theme.danger;
+    const drawn = new Map<number, number>();
+    for (let i = firstAfter(path.end, this.t0); i < path.start.length && path.start[i] < this.t1; i++) {
+      const y = top.get(path.lane[i]);
+      if (y === undefined) continue;
+      const from = drawn.get(path.lane[i]) ?? -1;
+      const x0 = Math.floor(this.x(path.start[i]));
+      const x1 = Math.min(Math.max(Math.ceil(this.x(path.end[i])), x0 + 1), this.width);
+      if (x1 <= from) continue; // these pixels are drawn
+      c.fillRect(Math.max(x0, from, 0), y - this.scroller.scrollTop + LANE - 2.5, x1 - Math.max(x0, from, 0), 2);
+      drawn.set(path.lane[i], x1);
+    }
+  }
+
+  private paintMarks(rows: Row[], height: number): void {
+    const c = this.context;
+    const top = new Map(rows.map((row) => [row.kind === "lane" ? row.lane : -1, row.y] as const));
+    if (this.range) {
+      const [low, high] = this.range.map((time) => this.x(time));
+      c.fillStyle = this.theme.accent;
+      c.globalAlpha = 0.14;
+      c.fillRect(low, RULER, high - low, height);
+      c.globalAlpha = 1;
+    }
+    if (this.mark !== null) {
+      c.strokeStyle = this.theme.accent;
+      c.beginPath();
+      c.moveTo(this.x(this.mark), 0);
+      c.lineTo(this.x(this.mark), height);
+      c.stroke();
+    }
+    const span = this.selected;
+    const y = span ? top.get(span.lane) : undefined;
+    if (span && y !== undefined) {
+      const x0 = this.x(span.start);
+      c.strokeStyle = this.theme.text;
+      c.lineWidth = 2;
+      c.strokeRect(x0, y - this.scroller.scrollTop + 1, Math.max(this.x(span.end) - x0, 2), LANE - 2);
+      c.lineWidth = 1;
+    }
+    this.arrows.forEach((arrow) => this.paintArrow(top, arrow.from, arrow.to));
+  }
+
+  arrows: { from: [number, number]; to: [number, number] }[] = []; // lane and time of both ends
+
+  private paintArrow(top: Map<number, number>, from: [number, number], to: [number, number]): void {
+    const [y0, y1] = [top.get(from[0]), top.get(to[0])];
+    if (y0 === undefined || y1 === undefined) return;
+    const c = this.context;
+    const [ax, ay] = [this.x(from[1]), y0 - this.scroller.scrollTop + LANE / 2];
+    const [bx, by] = [this.x(to[1]), y1 - this.scroller.scrollTop + LANE / 2];
+    const bend = Math.max(20, Math.abs(bx - ax) / 3);
+    c.strokeStyle = c.fillStyle = this.theme.text;
+    c.lineWidth = 1.25;
+    c.beginPath();
+    c.moveTo(ax, ay);
+    c.bezierCurveTo(ax + bend, ay, bx - bend, by, bx, by);
+    c.stroke();
+    c.lineWidth = 1;
+    c.beginPath();
+    c.moveTo(bx, by);
+    c.lineTo(bx - 6, by - 3);
+    c.lineTo(bx - 6, by + 3);
+    c.fill();
+  }
+
+  private paintRuler(width: number): void {
+    const c = this.context;
+    const [r, g, b] = this.theme.back;
+    c.fillStyle = `rgb(${r},${g},${b})`;
+    c.fillRect(0, 0, width, RULER);
+    c.strokeStyle = this.theme.line;
+    c.fillStyle = this.theme.faint;
+    c.textAlign = "left";
+    const about = ((this.t1 - this.t0) / width) * 110;
+    const power = 10 ** Math.floor(Math.log10(about));
+    const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= about)!;
+    for (let time = Math.ceil(this.t0 / step) * step; time < this.t1; time += step) {
+      const x = Math.round(this.x(time)) + 0.5;
+      c.beginPath();
+      c.moveTo(x, RULER - 6);
+      c.lineTo(x, RULER);
+      c.stroke();
+      c.fillText(format.time(time), x + 3, RULER / 2);
+    }
+  }
+
+  // ---- movement ---------------------------------------------------------------------------------------------------
+
+  show(t0: number, t1: number): void {
+    const least = Math.max(t1 - t0, LEAST_NS);
+    const middle = (t0 + t1) / 2;
+    const most = this.index.wall * 1.1 + LEAST_NS;
+    const length = Math.min(least, most);
+    const margin = this.index.wall * 0.05 + LEAST_NS;
+    const low = Math.max(-margin, Math.min(middle - length / 2, this.index.wall + margin - length));
+    this.t0 = low;
+    this.t1 = low + length;
+    this.draw();
+  }
+
+  zoom(factor: number, at = (this.t0 + this.t1) / 2): void {
+    this.show(at - (at - this.t0) * factor, at + (this.t1 - at) * factor);
+  }
+
+  pan(share: number): void {
+    const by = (this.t1 - this.t0) * share;
+    this.show(this.t0 + by, this.t1 + by);
+  }
+
+  fit(): void {
+    this.show(0, this.index.wall);
+  }
+
+  scrollTo(lane: number): void {
+    const row = this.rows.find((each) => each.kind === "lane" && each.lane === lane);
+    if (!row) return;
+    const top = this.scroller.scrollTop + RULER + HEAD;
+    const bottom = this.scroller.scrollTop + this.scroller.clientHeight - LANE;
+    if (row.y < top || row.y > bottom) this.scroller.scrollTop = Math.max(0, row.y - this.scroller.clientHeight / 2);
+  }
+
+  reveal(span: Span): void {
+    this.scrollTo(span.lane);
+    const length = span.end - span.start;
+    const inside = span.start >= this.t0 && span.end <= this.t1 && this.x(span.end) - this.x(span.start) >= 3;
+    if (!inside) {
+      const around = Math.max(length * 4, Math.min(this.t1 - this.t0, length * 400));
+      this.show(span.start + length / 2 - around / 2, span.start + length / 2 + around / 2);
+    }
+    this.draw();
+  }
+
+  laneAt(y: number): number | null {
+    const at = y + this.scroller.scrollTop;
+    const row = this.rows.find((each) => at >= each.y && at < each.y + each.height);
+    return row?.kind === "lane" ? row.lane : null;
+  }
+
+  // The span of a lane at a time, or the next one that begins within `slack` of it.
+  async spanAt(lane: number, time: number, slack = 0): Promise<Span | null> {
+    const grid = this.index.grid;
+    const entry = this.index.lanes[lane].tiles.find((tile) => tile.e * grid > time - slack || tile.e * grid === time);
+    if (!entry) return null;
+    const tile = await this.tiles.load(entry);
+    let i = tile.find(time - slack);
+    if (i === tile.end.length) i--;
+    if (tile.start[i] > time + slack) return null;
+    return { lane, label: tile.label[i], start: tile.start[i], end: tile.end[i], tile: entry, i };
+  }
+
+  // The neighbour of a span in its lane: `by` is 1 or -1.
+  async neighbour(span: Span, by: number): Promise<Span | null> {
+    const { tiles } = this.index.lanes[span.lane];
+    let at = tiles.indexOf(span.tile);
+    let i = span.i + by;
+    if (i < 0) i = (tiles[--at]?.n ?? 0) - 1;
+    else if (i >= span.tile.n) {
+      at++;
+      i = 0;
+    }
+    const entry = tiles[at];
+    if (!entry) return null;
+    const tile = await this.tiles.load(entry);
+    return { lane: span.lane, label: tile.label[i], start: tile.start[i], end: tile.end[i], tile: entry, i };
+  }
+}
+
+export function firstAfter(times: Float64Array, time: number, low = 0): number {
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function fitText(c: CanvasRenderingContext2D, text: string, room: number): string {
+  if (room < 12) return "";
+  if (text.length > 300) text = text.slice(0, 300);
+  if (c.measureText(text).width <= room) return text;
+  let low = 0;
+  let high = Math.min(text.length, Math.ceil(room / 3));
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (c.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle;
+    else high = middle - 1;
+  }
+  return low > 1 ? `${text.slice(0, low)}…` : "";
+}
+
+const patterns = new Map<string, CanvasPattern>();
+const CAUSES = ["#8b5cf6", "#dc2626", "#d97706", "#0891b2", "#64748b", "#2563eb", "#94a3b8", "#a3a3a3", "#6b7280"];
+
+// Each cause has a colour and a direction of its lines, so that neither is needed alone.
+function causePattern(c: CanvasRenderingContext2D, cause: number, theme: Theme): CanvasPattern {
+  const key = `${cause}${theme.dark}`;
+  let found = patterns.get(key);
+  if (!found) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const p = tile.getContext("2d")!;
+    p.strokeStyle = CAUSES[cause % CAUSES.length];
+    p.lineWidth = 1.5;
+    p.beginPath();
+    const ways: [number, number, number, number][][] = [
+      [[0, 8, 8, 0]],
+      [[0, 0, 8, 8]],
+      [[0, 4, 8, 4]],
+      [[4, 0, 4, 8]],
+      [[0, 8, 8, 0], [0, 0, 8, 8]],
+    ];
+    for (const [x0, y0, x1, y1] of ways[cause % ways.length]) {
+      p.moveTo(x0, y0);
+      p.lineTo(x1, y1);
+    }
+    p.stroke();
+    found = c.createPattern(tile, "repeat")!;
+    patterns.set(key, found);
+  }
+  return found;
+}
