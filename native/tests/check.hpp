@@ -1,4 +1,6 @@
-// A minimal test framework: TEST registers a test, CHECK throws with file and line, MAIN runs all and prints the count.
+// A minimal test framework: TEST registers a test, CHECK throws with file and line, MAIN runs them and prints the count.
+// The program's argument, if any, is a part of the names of the tests to run. Each name is printed before its test, so
+// that the output of a program that hangs ends with the test that hangs.
 #pragma once
 
 #include <cstdio>
@@ -27,9 +29,13 @@ inline void fail(const char* file, int line, const std::string& what) {
     throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + what);
 }
 
-inline int run_all() {
-    int failed = 0;
+inline int run_all(const std::string& part_of_name) {
+    int ran = 0, failed = 0;
     for (const Case& c : cases()) {
+        if (c.name.find(part_of_name) == std::string::npos) continue;
+        ++ran;
+        std::printf("%s\n", c.name.c_str());
+        std::fflush(stdout);  // before a fork as well, or the child prints it again
         try {
             c.run();
         } catch (const std::exception& e) {
@@ -37,8 +43,8 @@ inline int run_all() {
             ++failed;
         }
     }
-    std::printf("%zu passed, %d failed\n", cases().size() - size_t(failed), failed);
-    return failed ? 1 : 0;
+    std::printf("%d passed, %d failed\n", ran - failed, failed);
+    return failed || !ran ? 1 : 0;
 }
 
 }  // namespace check
@@ -69,7 +75,7 @@ inline int run_all() {
         if (!thrown) check::fail(__FILE__, __LINE__, "did not throw: " #expression);                     \
     } while (0)
 
-#define MAIN                     \
-    int main() {                 \
-        return check::run_all(); \
+#define MAIN                                                  \
+    int main(int count, char** arguments) {                   \
+        return check::run_all(count > 1 ? arguments[1] : ""); \
     }

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -200,6 +202,20 @@ TEST(records_of_a_profiler_thread_are_no_progress) {
 
 namespace {
 
+// A thread allocates where it starts and frees where it ends. A fork at that moment leaves ASan's allocator locked in
+// the child (glibc's is released): the two functions wait until no thread is there.
+void wait_until_no_other_thread_is_left() {
+    const std::filesystem::path threads = "/proc/self/task";
+    while (std::distance(std::filesystem::directory_iterator(threads), {}) > 1) std::this_thread::yield();
+}
+
+void wait_until_the_drainer_has_run(const std::string& path) {
+    RawTrace raw;
+    do read(path, raw);
+    while (raw.account.find("\"drainer_cpu_ns\": 0,") != std::string::npos);
+    CHECK(raw.account.find("\"drainer_cpu_ns\": ") != std::string::npos);
+}
+
 // As a process that was killed in the middle of it does.
 void leave_anchor_half_changed(const std::string& buffer) {
     const uint64_t seal_and_ticks[2] = {1, ~0ull};
@@ -211,6 +227,7 @@ void leave_anchor_half_changed(const std::string& buffer) {
 }  // namespace
 
 TEST(what_a_killed_process_left_is_read_and_recovered) {
+    wait_until_no_other_thread_is_left();
     Folder folder;
     const pid_t child = fork();
     if (!child) {
@@ -265,9 +282,11 @@ TEST(a_thread_that_a_stop_gave_up_on_goes_on_putting_into_what_it_had) {
 }
 
 TEST(a_forked_child_has_no_recording) {
+    wait_until_no_other_thread_is_left();
     Folder folder;
     start({.path = folder / "a"});
     put_some(1);
+    wait_until_the_drainer_has_run(folder / "a");
     const pid_t child = fork();
     if (!child) {
         bool good = !Put() && path().empty();
