@@ -70,7 +70,7 @@ lint: $(TESTING)  ## Check with ruff, mypy --strict and clang-format
 format: $(TESTING)  ## Let ruff and clang-format rewrite the sources
 	ruff check --fix-only
 	ruff format
-	clang-format -i $(NATIVE)
+	@clang-format -i $(NATIVE)
 
 # $(call native_tests,<name of the build>,<sanitizer or nothing>,<options of ctest>)
 define native_tests

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 POCL = "Portable Computing Language"
-WHEEL = "3.0-rc2"  # the PoCL that pip brings; a distribution's has the same platform name
 VERBS = ("event.record(one)", "event.wait(two)", "event.query()", "one.query()", "one.record_event()", "Event('cpu')")
 
 
@@ -52,13 +51,12 @@ def ours(one: et.Stream, two: et.Stream, number: int, busy: bool) -> Round:
 
 
 def pocl() -> tuple[Any, Any, str]:
-    """pyopencl, a context on pip's PoCL (else on any PoCL), and the peer's name for the table."""
+    """pyopencl, a context on PoCL, and the peer's name for the table."""
     import pyopencl as cl
 
-    found = [platform for platform in cl.get_platforms() if platform.name == POCL]
-    if not found:
+    platform = next((platform for platform in cl.get_platforms() if platform.name == POCL), None)
+    if platform is None:
         raise LookupError(f"no OpenCL platform is named {POCL!r}")
-    platform = next((platform for platform in found if WHEEL in platform.version), found[0])
     version = platform.version.split("PoCL", 1)[-1].split()[0]
     return cl, cl.Context(platform.get_devices()[:1]), f"PyOpenCL {cl.VERSION_TEXT}, PoCL {version}"
 

@@ -19,6 +19,18 @@ def streams() -> Iterator[list[et.Stream]]:
         stream.close(TIMEOUT)
 
 
+@pytest.fixture(scope="session")
+def opencl() -> None:
+    """Skip without an OpenCL device that runs a kernel; a driver can be installed and not support this CPU."""
+    pytest.importorskip("pyopencl", reason="needs pyopencl")
+    from eventide.backends.opencl._probe import find_devices
+
+    devices = find_devices()
+    if all(device.fault for device in devices):
+        faults = "".join(f"; {device.name}: {device.fault}" for device in devices)
+        pytest.skip(f"needs pyopencl and a platform that works: apt-get install pocl-opencl-icd{faults}")
+
+
 @pytest.fixture
 def torch_adapter() -> Iterator[None]:
     """torch's adapter is in."""

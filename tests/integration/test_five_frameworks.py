@@ -81,7 +81,7 @@ def recorded(folder: str) -> tuple[int, int]:
 
 
 @pytest.fixture
-def five(tmp_path_factory) -> tuple[et.Trace, int, int, Path]:
+def five(tmp_path_factory, opencl) -> tuple[et.Trace, int, int, Path]:
     for name in FRAMEWORKS:
         pytest.importorskip(name, reason=f"{name} is not installed")
     folder = tmp_path_factory.getbasetemp() / "five"

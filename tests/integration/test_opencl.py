@@ -1,4 +1,4 @@
-"""The `opencl` device on the driver that pip brings, and what happens where a driver is missing or broken."""
+"""The `opencl` device on PoCL, and what happens where a driver is missing or broken."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 import eventide as et
 from eventide.testing import conformance
 
-cl = pytest.importorskip("pyopencl", reason="needs pyopencl: pip install 'pyopencl[pocl]'")
-pytestmark = pytest.mark.heavy
+cl = pytest.importorskip("pyopencl", reason="needs pyopencl")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("opencl")]
 PATIENCE = 120.0
 ROOT = Path(__file__).parents[2]
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.integration.pyopencl_programs import END, FINE, ORDERED, RACES, START, eventide
 
-pytest.importorskip("pyopencl", reason="needs pyopencl: pip install 'pyopencl[pocl]'")
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
+pytest.importorskip("pyopencl", reason="needs pyopencl")
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600), pytest.mark.usefixtures("opencl")]
 
 
 def check(tmp_path: Path, body: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:

@@ -1,4 +1,4 @@
-"""The adapter of pyopencl: programs that know nothing of Eventide, on the driver that pip brings."""
+"""The adapter of pyopencl: programs that know nothing of Eventide, on PoCL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import eventide as et
 from tests.integration.pyopencl_programs import END, ORDERED, SOURCE, START, eventide
 
-cl = pytest.importorskip("pyopencl", reason="needs pyopencl: pip install 'pyopencl[pocl]'")
+cl = pytest.importorskip("pyopencl", reason="needs pyopencl")
 np = pytest.importorskip("numpy")
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600), pytest.mark.usefixtures("opencl")]
 
 
 def test_a_run_has_tracks_times_waits_syncs_builds_and_memory(tmp_path):

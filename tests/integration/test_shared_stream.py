@@ -22,9 +22,9 @@ STORIES = [
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("story", STORIES)
-def test_a_shared_stream_neither_crashes_nor_deadlocks(story: str, device: str) -> None:
+def test_a_shared_stream_neither_crashes_nor_deadlocks(story: str, device: str, request: pytest.FixtureRequest) -> None:
     if device == "opencl":
-        pytest.importorskip("pyopencl", reason="needs pyopencl")
+        request.getfixturevalue("opencl")
     ended = run("shared_stream", story, example_library() if device == "plug-in" else device)
     ended.check(0)
     assert ended.out.split() == ["ok"], str(ended)

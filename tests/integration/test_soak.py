@@ -13,7 +13,6 @@ import pytest
 from tests.soak.devices import LIGHT
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {"opencl": "pyopencl", "torch": "torch"}
 
 
 def soak(device: str, seconds: float) -> None:
@@ -33,8 +32,14 @@ def test_random_concurrent_programs_end_with_every_future_settled_and_nothing_gr
 
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("device", PACKAGES)
-def test_the_same_on_devices_of_other_packages(device: str) -> None:
-    if importlib.util.find_spec(PACKAGES[device]) is None:
-        pytest.skip(f"needs {PACKAGES[device]}")
-    soak(device, seconds=10)
+@pytest.mark.usefixtures("opencl")
+def test_the_same_on_opencl() -> None:
+    soak("opencl", seconds=10)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
+def test_the_same_on_torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("needs torch")
+    soak("torch", seconds=10)
