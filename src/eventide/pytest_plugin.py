@@ -1,6 +1,6 @@
 """For tests of device code: no findings of the sanitizer, and budgets for synchronizations, memory and idle time.
 
-    @pytest.mark.eventide_no_findings                 the sanitizer checks the test; findings fail it
+    @pytest.mark.eventide_no_findings                 the sanitizer checks the test; what is wrong fails it
     @pytest.mark.eventide_budget(max_syncs=3)         also max_peak_bytes and max_idle_pct
     def test_step(eventide_findings): ...             the findings so far, as a list
     pytest --eventide-sanitize                        every test under the sanitizer
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 NO_FINDINGS = "eventide_no_findings"
 BUDGET = "eventide_budget"
 LIMITS = ("max_syncs", "max_peak_bytes", "max_idle_pct")
-OPTIONS = ("predict", "suppress", "leaks", "allow_unchecked")
+OPTIONS = ("predict", "suppress", "leaks", "allow_unchecked", "waste")
+OF_THE_PLUGIN = ("allow_unchecked", "waste")  # the others are arguments of sanitize
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,8 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line(
         "markers",
-        f"{NO_FINDINGS}(predict=False, suppress=None, leaks=False, allow_unchecked=False): "
-        "fail if eventide's sanitizer finds something, or if no access is known",
+        f"{NO_FINDINGS}(predict=False, suppress=None, leaks=False, allow_unchecked=False, waste=False): "
+        "fail if eventide's sanitizer finds something wrong (waste=True: or redundant), or if no access is known",
     )
     config.addinivalue_line(
         "markers",
@@ -68,10 +69,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     with ExitStack() as watching:
         measured = watching.enter_context(_budget()) if budget is not None else None
         options = dict(mark.kwargs) if mark is not None else {"allow_unchecked": True}
-        unchecked = options.pop("allow_unchecked", False)
+        unchecked, waste = (options.pop(name, False) for name in OF_THE_PLUGIN)
         findings = watching.enter_context(_sanitizer(options)) if mark is not None or everything else None
         result = yield
-    problems = [] if findings is None else _complaints(findings, unchecked)
+    problems = [] if findings is None else _complaints(findings, unchecked, waste)
+    if findings and not problems:
+        item.add_report_section("call", "eventide", str(findings))  # pytest -rP shows it
     if measured is not None and budget is not None:
         problems += measured.complaints(**budget.kwargs)
     if problems:
@@ -89,7 +92,7 @@ def _misuse(item: pytest.Item) -> str:
     try:
         if mark is not None:
             _check_keywords(mark, OPTIONS)
-            _sanitizer({key: value for key, value in mark.kwargs.items() if key != "allow_unchecked"})
+            _sanitizer({key: value for key, value in mark.kwargs.items() if key not in OF_THE_PLUGIN})
         if budget is not None:
             _check_keywords(budget, LIMITS)
             _budget().complaints(**budget.kwargs)
@@ -98,8 +101,8 @@ def _misuse(item: pytest.Item) -> str:
     return ""
 
 
-def _complaints(findings: sanitize, unchecked: bool) -> list[str]:
-    if findings:
+def _complaints(findings: sanitize, unchecked: bool, waste: bool) -> list[str]:
+    if findings.result.faults or (waste and findings):
         return [str(findings)]
     if findings.verdict == "not checkable" and not unchecked:
         return [f"eventide_no_findings: {findings.summary}"]

@@ -189,6 +189,24 @@ def test_a_program_as_data_is_checked(tmp_path):
     assert (done.returncode, json.loads(done.stdout)["program_verdict"]) == (0, "ok")
 
 
+def test_a_redundant_synchronize_is_reported_and_fails_only_with_waste(tmp_path):
+    work = {"op": "work", "stream": 1, "writes": [{"buffer": "x", "from": 0, "to": 64}]}
+    ops = [work, *[{"op": "synchronize_stream", "stream": 1}] * 2]
+    (tmp_path / "twice.json").write_text(json.dumps({"ops": ops}))
+    done = check("twice.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "verdict: redundant-wait")
+    assert "this run does not need it; remove it only if no other run does" in " ".join(done.stdout.split())
+    assert check("--waste", "twice.json", cwd=tmp_path).returncode == 1
+
+
+def test_a_defensive_synchronize_at_the_end_of_a_script_keeps_its_exit_code(program):
+    program.write_text(PROGRAM.replace("    sys.exit", "    et.synchronize()\n    et.synchronize()\n    sys.exit"))
+    done = check(program, "7", "--wait", cwd=program.parent)
+    assert (done.returncode, "redundant-sync" in done.stdout) == (7, True)
+    assert check("--waste", program, "7", "--wait", cwd=program.parent).returncode == 1
+    assert start(program, "0", "--wait", cwd=program.parent, EVENTIDE_SANITIZE="fail").returncode == 0
+
+
 def test_a_list_of_programs_is_not_a_trace_without_work(tmp_path):
     (tmp_path / "many.json").write_text(json.dumps([{"ops": []}, {"ops": []}]))
     done = check("many.json", cwd=tmp_path)

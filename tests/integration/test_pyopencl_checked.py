@@ -26,7 +26,8 @@ def check(tmp_path: Path, body: str) -> tuple[subprocess.CompletedProcess[str], 
 def test_a_program_that_orders_its_queues_is_clean(how, tmp_path):
     done, kinds = check(tmp_path, ORDERED[how])
     assert "race" not in kinds, done.stdout
-    assert done.returncode == (1 if kinds else 0)
+    assert set(kinds) <= {"redundant-wait", "redundant-sync"}, done.stdout
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("how", FINE)
@@ -56,6 +57,7 @@ def test_a_second_finish_is_still_too_much_although_the_queue_is_left(tmp_path):
     body = "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, b, np.float32(3))\n"
     done, kinds = check(tmp_path, body + "    queue.finish()\n    queue.finish()")
     assert kinds == ["redundant-sync"], done.stdout
+    assert done.returncode == 0
 
 
 def test_what_hangs_on_a_user_event_is_not_judged(tmp_path):

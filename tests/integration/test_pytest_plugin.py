@@ -68,6 +68,29 @@ def test_overlap():
 """).assert_outcomes(passed=1)
 
 
+def test_a_redundant_synchronize_fails_a_marked_test_only_with_waste(run):
+    result = run(
+        """
+def twice():
+    stream = et.Stream("cpu")
+    stream.submit(et.work(int, reads=()))
+    stream.synchronize()
+    stream.synchronize()
+
+@pytest.mark.eventide_no_findings
+def test_reported():
+    twice()
+
+@pytest.mark.eventide_no_findings(waste=True)
+def test_failed():
+    twice()
+""",
+        "-rP",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*redundant-sync*", "*PASSES*", "*redundant-sync*"])
+
+
 def test_a_marked_test_without_known_accesses_fails_unless_it_is_allowed(run):
     result = run("""
 @pytest.mark.eventide_no_findings

@@ -86,11 +86,11 @@ def test_the_text_of_a_race_has_every_detail():
         ),
         (
             Finding("redundant-wait", True, None, Access("wait", stream=3, stack=LOAD.stack), fix=Fix("remove")),
-            "remove it (line load.py:63)",
+            "this run does not need it (line load.py:63); remove it only if no other run does",
         ),
         (
             Finding("wait-on-unrecorded", True, None, Access("wait", stream=3), event=6, fix=Fix("record-before")),
-            "record event 6 before this wait, or remove the wait",
+            "record event 6 before this wait, or skip the wait until it is recorded",
         ),
         (
             Finding("leak", True, None, Access("allocation", nbytes=32), fix=Fix("give-back")),

@@ -4,7 +4,7 @@
 predict     and ignore the order between host threads
 raise       and raise at the call that shows the first finding
 leaks       and report what was never freed
-fail        and end with exit code 1 if there are findings
+fail        and end with exit code 1 if there are findings other than redundant waits and synchronizations
 Commas combine them: ``EVENTIDE_SANITIZE=fail,predict``. With ``EVENTIDE_SANITIZE_REPORT=FOLDER`` the report is the file
 ``<process>.json`` there, with nothing suppressed; ``eventide check`` uses that.
 """
@@ -57,7 +57,7 @@ def install(value: str) -> None:
             return
         sys.stderr.write(f"eventide sanitizer:\n{plain_text(findings)}\n")
         sys.stderr.flush()
-        if findings and "fail" in words:
+        if findings.faults and "fail" in words:
             _native.exit_with(1)
 
     scope.start()

@@ -17,6 +17,9 @@ KINDS = (
     "leak",
 )
 
+WASTE = ("redundant-wait", "redundant-sync")
+"""Kinds that cost time and break nothing: they are reported, and fail a check only on request."""
+
 Frame = tuple[str, int, str]
 """(file, line, function)"""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from eventide.sanitizer._finding import Finding
+from eventide.sanitizer._finding import WASTE, Finding
 from eventide.sanitizer._suppress import Suppression
 
 
@@ -78,6 +78,11 @@ class Findings(Sequence[Finding]):
     def of(self, *kinds: str) -> tuple[Finding, ...]:
         """The findings of some kinds."""
         return tuple(finding for finding in self.found if finding.kind in kinds)
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """The findings that are wrong, without those that are only wasteful."""
+        return tuple(finding for finding in self.found if finding.kind not in WASTE)
 
     def __str__(self) -> str:
         from eventide.sanitizer.output._text import plain_text

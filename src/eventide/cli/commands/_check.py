@@ -54,6 +54,9 @@ def check(  # noqa: PLR0917 - typer turns the parameters into options
         bool, typer.Option("--predict", help="Ignore the order between host threads: report possible races, too.")
     ] = False,
     leaks: Annotated[bool, typer.Option("--leaks", help="Report memory that was never freed, too.")] = False,
+    waste: Annotated[
+        bool, typer.Option("--waste", help="Exit with 1 on redundant waits and synchronizations, too.")
+    ] = False,
     suppress: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Suppressions; default: those of pyproject.toml.")
     ] = None,
@@ -62,7 +65,8 @@ def check(  # noqa: PLR0917 - typer turns the parameters into options
 ) -> int:
     """Find races, wrong lifetimes and needless waits, with both places in the code and the smallest fix.
 
-    A script runs unchanged in its own interpreter. The exit code is 1 if there are findings, otherwise the script's.
+    A script runs unchanged in its own interpreter. The exit code is 1 if something is wrong, otherwise the script's.
+    What is only redundant is reported; it changes the exit code with --waste.
     """
     from eventide.run import end_like
     from eventide.sanitizer import load_suppressions
@@ -71,7 +75,7 @@ def check(  # noqa: PLR0917 - typer turns the parameters into options
     checked = _check(target or [], module, options)
     _write(checked, sarif, as_json)
     _output.flush()
-    if checked.findings:
+    if checked.findings.faults or (waste and checked.findings):
         return 1
     return end_like(checked.ended) if checked.ended is not None else 0
 

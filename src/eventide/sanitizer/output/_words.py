@@ -155,11 +155,11 @@ def _free_later(f: Finding, names: StreamNames) -> str:
 
 
 def _remove(f: Finding, _: StreamNames) -> str:
-    return f"remove it{_at(f.second, 'line')}"
+    return f"this run does not need it{_at(f.second, 'line')}; remove it only if no other run does"
 
 
 def _record_before(f: Finding, _: StreamNames) -> str:
-    return f"record event {f.event} before this wait{_at(f.second, 'above')}, or remove the wait"
+    return f"record event {f.event} before this wait{_at(f.second, 'above')}, or skip the wait until it is recorded"
 
 
 def _give_back(f: Finding, _: StreamNames) -> str:
