@@ -35,7 +35,7 @@ BENCH := .venv/bench-$(call hash,requirements/bench.txt)
 
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.h')
 
-.PHONY: help build demo test test-heavy test-all bench web lint format native-quick native-test test-asan test-tsan soak \
+.PHONY: help build demo test test-heavy test-all bench bench-ranks web lint format native-quick native-test test-asan test-tsan soak \
     stress sanitizer-nightly fuzz fuzz-quick fuzz-build machines stubs clean
 
 help:  ## Show this list (the default)
@@ -59,6 +59,9 @@ web: $(WEB)  ## Build the page of the report (web/) into the Python package; nee
 
 bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="submit --quick" for a part of it
 	python -m benchmarks $(ARGS)
+
+bench-ranks: $(HEAVY)  ## Import many ranks by the pool and on Dask; ARGS="--ranks 100" for fewer than 1,000 (20 GB of JSON)
+	python -m benchmarks.ranks $(ARGS)
 
 lint: $(TESTING)  ## Check with ruff, mypy --strict and clang-format
 	ruff check
@@ -143,7 +146,8 @@ stress: $(TESTING)  ## For the night: property tests with ten times the examples
 
 sanitizer-nightly: $(TESTING)  ## For the night: the sanitizer against the oracle on 20,000 random programs
 	EVENTIDE_SANITIZER_SEED=$${SEED:-$${RANDOM}0000} EVENTIDE_SANITIZER_PROGRAMS=$${PROGRAMS:-20000} \
-	    pytest tests/property/test_sanitizer_property.py -o faulthandler_timeout=0
+	    pytest tests/property/test_sanitizer_property.py tests/property/test_sanitizer_inside_property.py \
+	    -o faulthandler_timeout=0
 
 # Seconds for each target. Those of libFuzzer need clang++ (Debian: clang and libclang-rt-14-dev); TARGET is one of them,
 # or kineto, program (both atheris) or damage. What they find is in build/fuzz/found.

@@ -120,6 +120,24 @@ def grown(streams: int, allocations: int, number: int) -> Round:
     return lambda: best(burst, number) * 1e9
 
 
+def pending(waits: int, number: int) -> Round:
+    """A stream waits so many times before its next work; nanoseconds for each wait, with its work and record."""
+
+    def burst(size: int) -> float:
+        began = time.perf_counter()
+        for _ in range(size):
+            engine = _native.Sanitizer()
+            submit, record, wait = engine.submit, engine.record, engine.wait
+            for n in range(waits):
+                submit(1, [], [], work=n)
+                record(1, 1)
+                wait(1, 2)
+            submit(2, [], [], work=waits)
+        return time.perf_counter() - began
+
+    return lambda: best(burst, number // waits) / waits * 1e9
+
+
 def rows(options: Options) -> Iterator[Row]:
     number = options.number(100_000)
     try:
@@ -148,3 +166,12 @@ def rows(options: Options) -> Iterator[Row]:
         for allocations, bar in ((10**3, 2.0), (10**5, 5.0)):  # 5: as the logarithm grows from 10 to 10^5
             what = f"the same over {allocations:,} allocations"
             yield compare(what, "the same over 10", grown(4, allocations, number), few, options, bar=bar)
+        # n log n: 4,000 has 12 binary digits and 250 has 8.
+        yield compare(
+            "work, record and wait, 4,000 waits pending",
+            "the same with 250",
+            pending(4000, options.number(100_000)),
+            pending(250, options.number(100_000)),
+            options,
+            bar=1.5,
+        )

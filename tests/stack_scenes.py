@@ -205,7 +205,7 @@ def finalizers(look: Look) -> None:
     cycle = Thing()
     cycle.itself = cycle  # type: ignore[attr-defined]
     del cycle
-    gc.collect()
+    gc.collect(1)  # a whole collection takes a second in a process with many objects, and tests run this 60 times
 
 
 def handlers_of_errors(look: Look) -> None:

@@ -76,6 +76,30 @@ TEST(an_unknown_version_is_the_newest) {
     CHECK(f.found() == 0);
 }
 
+TEST(an_event_with_the_id_of_a_deleted_one_has_none_of_its_records) {
+    for (const Hook between : {Hook::event_deletion, Hook::event_creation}) {  // or the deletion was not observed
+        Fed f;
+        f.feed_record({.hook = Hook::event_creation, .event = 5});
+        f.submit(1, 1, bytes);
+        f.feed_record({.hook = Hook::event_record, .stream = 1, .event = 5, .version = hub::newest_version});
+        f.feed_record({.hook = between, .event = 5});
+        f.feed_record({.hook = Hook::event_wait, .stream = 2, .event = 5, .version = hub::newest_version});
+        f.submit(2, 2, bytes);
+        CHECK(f.found() == 2);
+        CHECK(f.engine.findings()[0].kind == Kind::wait_on_unrecorded && f.engine.findings()[1].kind == Kind::race);
+    }
+}
+
+TEST(the_advice_names_no_record_of_an_event_whose_id_another_one_has) {
+    Fed f;
+    f.submit(1, 1, bytes);
+    f.feed_record({.hook = Hook::event_record, .stream = 1, .event = 5, .version = 1});
+    f.feed_record({.hook = Hook::event_deletion, .event = 5});
+    f.feed_record({.hook = Hook::event_record, .stream = 3, .event = 5, .version = 1});
+    f.submit(2, 2, bytes);
+    CHECK(f.found() == 1 && !f.engine.findings()[0].fix.recorded);
+}
+
 TEST(many_streams_that_are_dropped_take_bounded_room) {
     Fed f;
     for (uint64_t stream = 1; stream <= 5000; ++stream) {

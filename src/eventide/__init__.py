@@ -2,7 +2,7 @@
 
 import eventide as et
 
-Stream, Event, Future, EventPool          run work and order it                   eventide.runtime
+Stream, Event, Future, EventPool, event_pool     run work and order it            eventide.runtime
 Buffer, empty, work, host_access          memory, and what accesses it            eventide.runtime
 Device, devices, Capabilities             where work runs                         eventide.runtime, eventide.backends
 current_stream, default_stream, set_stream, synchronize                           eventide.runtime
@@ -18,6 +18,8 @@ EventideError and its subclasses          all exceptions                        
 Units, in all packages: durations and timeouts that are passed in are seconds; a name that ends in ``_ns`` is a
 timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; ``elapsed_time`` returns milliseconds, as in
 torch; sizes are bytes.
+
+PYTEST_DONT_REWRITE: `eventide run -m pytest` imports this package before pytest, which would warn of that otherwise.
 """
 
 import os
@@ -53,6 +55,7 @@ from eventide.runtime import (
     default_stream,
     devices,
     empty,
+    event_pool,
     host_access,
     set_stream,
     synchronize,
@@ -107,6 +110,7 @@ __all__ = [
     "devices",
     "empty",
     "errors",
+    "event_pool",
     "hooks",
     "host_access",
     "instant",
@@ -152,8 +156,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All names, those that are not imported yet included."""
-    return sorted({*globals(), *__all__})
+    """The public names, those that are not imported yet included, and those of every module."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
 
 
 # Methods of Trace: name, module, function, documentation. eventide.trace._methods has the types.
@@ -165,8 +169,52 @@ for _method in (
     ("syncs", "eventide.analysis", "syncs", "Every call that blocked the host until a device was done."),
     ("memory", "eventide.analysis", "memory", "Memory over time: the peak, and which allocations held it."),
     ("compiles", "eventide.analysis", "compiles", "What was compiled, how often and for how long."),
+    ("step_phases", "eventide.analysis", "step_phases", "Split steps into data, forward, backward, optimizer."),
+    ("samples", "eventide.analysis", "samples", "Time by function, line, thread and import of sampled stacks."),
     ("critical_path", "eventide.analysis", "critical_path", "What the end of the trace or of a step waited for."),
+    (
+        "what_if",
+        "eventide.analysis",
+        "what_if",
+        "The run with edits: a predicted time and its interval.",
+    ),
+    ("best_edits", "eventide.analysis", "best_edits", "The edits that save most, by search."),
+    ("replay", "eventide.analysis", "replay", "The schedule that the dependency graph gives, beside the recorded one."),
+    ("queue", "eventide.analysis", "queue", "Work launched and not ended, over time; full queues."),
+    ("copies", "eventide.analysis", "copies", "Copies of memory by kind: bytes, time, bandwidth."),
+    ("kernels", "eventide.analysis", "kernels", "Kernels by name; occupancy, SM efficiency, tensor cores."),
+    ("launch_costs", "eventide.analysis", "launch_costs", "Launching calls beside the work that they launched."),
+    ("operator_costs", "eventide.analysis", "operator_costs", "Operators: time on the host, and of the work launched."),
+    ("step_costs", "eventide.analysis", "step_costs", "Each step split by what kept it."),
+    (
+        "scopes",
+        "eventide.analysis",
+        "scopes",
+        "Time by annotation of the program and by nn.Module, on the host and on devices.",
+    ),
+    (
+        "phases",
+        "eventide.analysis",
+        "phases",
+        "Each step by data loading, forward, backward, optimizer and communication.",
+    ),
+    (
+        "flops",
+        "eventide.analysis",
+        "flops",
+        "FLOP/s and bytes of matrix operators by shape, against the device's peak.",
+    ),
+    ("sequences", "eventide.analysis", "sequences", "Sequences of kernels that repeat: what a fusion would help."),
+    ("graphs", "eventide.analysis", "graphs", "Launches of CUDA and HIP graphs as units."),
+    (
+        "counter_ranges",
+        "eventide.analysis",
+        "counter_ranges",
+        "Hardware counters of CUPTI ranges, by range and operator.",
+    ),
+    ("mark_critical_path", "eventide.analysis", "mark_critical_path", "The trace with its critical path as a track."),
     ("lint", "eventide.analysis", "lint", "Defects of the recording itself."),
+    ("redacted", "eventide.trace", "redacted", "A copy without directories, arguments and command lines."),
     ("compare", "eventide.analysis", "compare", "What explains the difference to another trace."),
     ("report", "eventide.report", "report", "The text of `eventide report`; also writes a .txt or .json file."),
 ):

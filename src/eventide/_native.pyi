@@ -171,14 +171,14 @@ class EventBase:
 
     def __init__(self, device_type: str | None, index: int, enable_timing: bool, blocking: bool, /) -> None: ...
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: Stream | None = None, needs_lock: bool = True, sync_event: bool = False) -> None:
         """
-        Puts a new marker behind what is queued in stream (default: the current one).
+        Puts a new marker behind what is queued in stream (default: the current one). The flags are those of torch's MPS events, and have no effect.
         """
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: Stream | None = None, needs_lock: bool = True, sync_event: bool = False) -> None:
         """
-        Makes later work of stream wait for what is recorded now. Does not block.
+        Makes later work of stream wait for what is recorded now. Does not block. The flags are those of torch's MPS events, and have no effect.
         """
 
     def query(self) -> bool:
@@ -192,10 +192,12 @@ class EventBase:
     def elapsed_time(self, end: Event, /) -> float:
         """Milliseconds from this event to end."""
 
-    def notify(self, fn: Callable[[Event], object], /) -> None:
+    def notify(self, fn: Callable[[Event], object], /) -> bool:
         """
-        Calls fn(event) once when what is recorded now completes; at once if it is complete.
+        Calls fn(event) once when what is recorded now completes: True. If nothing is pending it is called at once: False.
         """
+
+    def _reset(self, enable_timing: bool, stream: Stream | None, /) -> None: ...
 
     def _ticket(self) -> Ticket: ...
 
@@ -255,7 +257,7 @@ class RegistryBase:
         """Calls all listeners of this hook, as the runtime does."""
 
     @property
-    def hook(self) -> str:
+    def name(self) -> str:
         """The name of the hook."""
 
 class Ticket:
@@ -292,6 +294,9 @@ def set_stream_factories(make_default: object, rewrap: object) -> None:
 def current_stream(device_type: str, index: int) -> Stream: ...
 
 def default_stream(device_type: str, index: int) -> Stream: ...
+
+def stream_by_id(stream_id: int) -> Stream | None:
+    """The stream with that id; None if it does not exist any more."""
 
 def set_stream(stream: object | None) -> None: ...
 
@@ -374,6 +379,9 @@ def hook_add(hook: int, callback: object, device_type: str | None, index: int, o
 def hook_remove(hook: int, number: int) -> bool: ...
 
 def hook_clear(hook: int) -> None: ...
+
+def hook_callbacks(hook: int) -> tuple[Callable[..., Any], ...]:
+    """The callbacks of a hook in order, without observers."""
 
 def hook_statistics(hook: int) -> tuple[int, int, int]:
     """(callbacks, fired, errors)"""
@@ -523,57 +531,61 @@ def shut_down(timeout: float) -> int:
 class Sanitizer:
     """The sanitizer's engine; see native/core/sanitizer/engine.hpp."""
 
-    def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False) -> None: ...
+    def __init__(self, *, predict: bool = False, max_freed: int = 65536, numbered: bool = False, unseen_hand_over: bool = False) -> None: ...
 
-    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def submit(self, stream: int, reads: object, writes: object, known: bool = True, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def host_access(self, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def work_access(self, stream: int, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def work_access(self, stream: int, reads: object, writes: object, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def allocate(self, address: int, bytes: int, stream: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def free(self, address: int, stream: int = 18446744073709551615, idle: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def record_stream(self, address: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def create_stream(self, stream: int, device: int = 0, behind: int = 18446744073709551615) -> None: ...
 
-    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def create_event(self, event: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def delete_event(self, event: int) -> None: ...
 
-    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def record(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def wait(self, event: int, stream: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def wait_signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def wait_signal(self, token: int, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def collective(self, ranks: Sequence[tuple[int, int, int, int]]) -> None:
         """Of each: stream, thread, work, past."""
 
-    def wait_known(self, stream: int, known: Mapping[tuple[bool, int], int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def wait_known(self, stream: int, known: Mapping[tuple[bool, int], int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def synchronize_numbered(self, works: Sequence[int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_numbered(self, works: Sequence[int], *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def over_at(self, work: int) -> dict[tuple[bool, int], int]:
         """The number of completed operations of each (is a thread, id)."""
 
-    def synchronize_event(self, event: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_event(self, event: int, version: int = 18446744073709551615, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def synchronize_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_stream(self, stream: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def synchronize_device(self, device: int = 0, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def synchronize_device(self, device: int = 0, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def mark_thread(self, token: int, thread: int) -> None: ...
 
-    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def host_signal(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def host_wait(self, token: int, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
-    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0) -> None: ...
+    def enter_work(self, stream: int, work: int, *, thread: int = 0) -> None: ...
+
+    def leave_work(self, stream: int) -> None: ...
+
+    def finish(self, leaks: bool = False, *, thread: int = 0, stack: int = 0, work: int = 0, name: str = '', past: int = 0, inside: int = 18446744073709551615) -> None: ...
 
     def findings(self) -> list[dict[str, Any]]: ...
 
@@ -699,6 +711,11 @@ def stack_statistics() -> tuple[int, int]:
 def profiler_request(what: int) -> None:
     """Sets what backends are to report to the running profiles, as bits."""
 
+def profiler_record(runs: bool) -> None:
+    """
+    A recording that is not of a profile runs, or no longer: backends report events and memory.
+    """
+
 def profiler_connect() -> int:
     """
     Connects the shared objects that were loaded before this one and use eventide/profiler.h; returns how many.
@@ -715,7 +732,7 @@ def profiler_refused() -> int:
 
 def profiler_event(start_us: int, end_us: int, debug_handle: int, name: object, backend: object) -> bool: ...
 
-def profiler_memory_event(address: int, size: int, allocated: int, reserved: int, device: object) -> None: ...
+def profiler_memory_event(address: int, size: int, allocated: int, reserved: int, device: object, at_ns: int = 0) -> None: ...
 
 def profiler_clock(backend: object, before_us: int, backend_us: int, after_us: int) -> None: ...
 
@@ -782,6 +799,31 @@ def record_counter(track: str | None, name: str, value: float, time_ns: int = 0)
 
 def record_edge(kind: str, from_track: str | None, from_ns: int, to_track: str | None, to_ns: int, event: int = 0, version: int = 0, correlation: int = 0) -> None:
     """A dependency of one span on another: launch, wait, synchronize, flow."""
+
+class Intercepted:
+    """A function with calls before and after it."""
+
+    def __init__(self, original: object, before: object | None, after: object | None) -> None:
+        """
+        before(args, kwargs) returns other positional arguments or None, and may change kwargs; after(result, args) is called in any case, with None for an error.
+        """
+
+    @property
+    def original(self) -> object:
+        """The function."""
+
+    def __call__(self, *args: object, **kwargs: object) -> object: ...
+
+def child_started(pid: int, start_ns: int, name: str, about: str) -> None:
+    """Records the life of a child process, from its start to its end."""
+
+def child_reaped(pid: int, code: int) -> None:
+    """
+    The program has waited for it; a negative code is the signal that killed it.
+    """
+
+def end_children() -> None:
+    """Records the children that still run: the recording ends."""
 
 def time_puts(n: int, bare: bool) -> float:
     """
@@ -870,4 +912,19 @@ def relax_edges(source: Annotated[NDArray[numpy.int64], dict(shape=(None,), orde
 def follow_nodes(pred: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: int, begin: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """
     The nodes along pred until one that begins no later than `begin`; gives their number.
+    """
+
+def order_dependencies(source: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: int, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    Put the edges into an order for schedule_nodes; gives the number of nodes that no cycle holds up.
+    """
+
+def schedule_nodes(source: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lag: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], number: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], duration: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], binding: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Raise `start` from release times to the schedule; `binding` is the edge that was satisfied last.
+    """
+
+def bound_clock_offsets(first_row: NDArray[numpy.int64], collective: NDArray[numpy.int64], start: NDArray[numpy.int64], end: NDArray[numpy.int64], role: NDArray[numpy.uint8], collectives: int, reference: int, drift: float, low_at_start: NDArray[numpy.float64], high_at_start: NDArray[numpy.float64], low_at_end: NDArray[numpy.float64], high_at_end: NDArray[numpy.float64], most_rounds: int) -> tuple[int, int, int] | None:
+    """
+    Bound the clock offsets of ranks by their collectives; (rank, row, row) if two rows contradict.
     """

@@ -4,12 +4,14 @@
     @pytest.mark.eventide_budget(max_syncs=3)         also max_peak_bytes and max_idle_pct
     def test_step(eventide_findings): ...             the findings so far, as a list
     pytest --eventide-sanitize                        every test under the sanitizer
+    eventide run -m pytest                            a span for each test
 
 pytest loads it by its entry point. A test that uses none of these has no overhead.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -54,6 +56,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if wrong := _misuse(item):
             raise pytest.UsageError(f"{item.nodeid}: {wrong}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A test is a span, with its fixtures, if the process is recorded."""
+    recording = sys.modules.get("eventide.recording")  # what records has imported it
+    if recording is None:
+        return (yield)
+    with recording.span(item.nodeid):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 import eventide as et
+from eventide.analysis import idle
+from eventide.report import make_findings
+from eventide.sanitizer import check_trace
 from tests.unit.test_page import HOSTILE, trace_of
+from tests.unit.test_page_findings import race
 
 pytestmark = pytest.mark.heavy
 AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
@@ -119,7 +123,7 @@ def test_a_link_of_a_finding_and_the_hash_lead_to_the_place(show):
 
 
 def test_tables_sort_by_a_column(page):
-    table = page.locator("table.sortable").nth(1)
+    table = page.locator("#tables table.sortable").nth(1)
     head = table.locator("th button", has_text="name")
     head.click()
     assert table.locator("tbody tr td:first-child").all_inner_texts() == ["gemm", "copy in"]
@@ -169,3 +173,61 @@ def test_a_frame_visits_few_spans_at_every_zoom(show):
 def test_a_narrow_screen_has_no_horizontal_scroll(show):
     page = show(busy_trace(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_click_enlarges_a_box_of_the_flame_graph_and_the_button_shows_all(show):
+    sampled = {"track": [0] * 4, "name": ["x"] * 4, "category": ["sample"] * 4, "time": [10, 20, 30, 40]}
+    sampled = {**sampled, "time": [time * 1_000_000 for time in sampled["time"]], "stack": [0, 0, 0, 1]}
+    frames = [[{"function": name, "file": "a.py", "line": 1}] for name in ("busy", "rare")]
+    page = show(et.Trace({"tracks": {"kind": ["other"]}, "instants": sampled, "stacks": {"frames": frames}}))
+    rare = page.locator("svg.flame > svg", has_text="rare")
+    assert rare.get_attribute("width") == "25.000%"
+    rare.locator("rect").click()
+    assert rare.get_attribute("width") == "100%"
+    assert not page.locator("svg.flame > svg", has_text="busy").is_visible()
+    page.get_by_role("button", name="Show all").click()
+    assert rare.get_attribute("width") == "25%"
+    page.fill("#search", "busy")
+    assert "faint" in (rare.get_attribute("class") or "")
+
+
+def test_a_drag_over_the_overview_chooses_what_the_timeline_shows(page):
+    box = page.locator("#strip").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 10, steps=4)
+    page.mouse.up()
+    wall = page.evaluate("window.eventide.index.wall")
+    low, high = page.evaluate(VIEW)
+    assert low == pytest.approx(wall * 0.25, rel=0.02)
+    assert high == pytest.approx(wall * 0.5, rel=0.02)
+    page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 10)
+    low, high = page.evaluate(VIEW)
+    assert (low + high) / 2 == pytest.approx(wall * 0.75, rel=0.02)
+    assert high - low == pytest.approx(wall * 0.25, rel=0.02)
+
+
+def test_the_legend_names_the_causes_that_occur(page):
+    causes = {gap.cause for gap in idle(busy_trace()).worst(100)}
+    shown = [text.strip() for text in page.locator("#causes li").all_inner_texts()]
+    assert sorted(shown) == sorted(f"idle: {cause}" for cause in causes)
+    assert len(causes) > 1
+
+
+def test_a_missing_edge_is_drawn_in_red(tmp_path, browser):
+    trace = race(tmp_path)
+    file = tmp_path / "findings.html"
+    file.write_text(make_findings(check_trace(trace), "race", trace))
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    opened = context.new_page()
+    opened.goto(file.as_uri())
+    opened.wait_for_function("window.eventide && window.eventide.timeline.frames.length > 0")
+    opened.get_by_role("link", name="Show on the timeline").first.click()
+    opened.wait_for_timeout(400)
+    red = opened.evaluate(
+        "(() => { const c = window.eventide.timeline.canvas; const d = c.getContext('2d')"
+        ".getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < d.length; i += 4)"
+        " if (d[i] > 180 && d[i + 1] < 60 && d[i + 2] < 70) n++; return n; })()"
+    )
+    context.close()
+    assert red > 30

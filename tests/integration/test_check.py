@@ -114,15 +114,19 @@ def test_suppressions_come_from_the_project_or_from_a_file(program):
     assert check("--suppress", "none.toml", program, cwd=program.parent).returncode == 1
 
 
-def test_a_program_that_cannot_be_checked_is_reported_and_exits_with_0(tmp_path):
+def test_a_program_that_cannot_be_checked_is_no_success_unless_that_is_allowed(tmp_path):
     (tmp_path / "plain.py").write_text("print('hello')\n")
-    (tmp_path / "unknown.py").write_text("import eventide as et\net.Stream('cpu').submit(int).result()\n")
+    (tmp_path / "unknown.py").write_text(
+        "import sys, eventide as et\net.Stream('cpu').submit(int).result()\nsys.exit(int(sys.argv[1]))\n"
+    )
     done = check("plain.py", cwd=tmp_path)
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "not checkable: no work was submitted" in done.stdout
-    done = check("unknown.py", cwd=tmp_path)
-    assert done.returncode == 0
+    assert check("--allow-unchecked", "plain.py", cwd=tmp_path).returncode == 0
+    done = check("unknown.py", "0", cwd=tmp_path)
+    assert done.returncode == 1
     assert "not checkable: 0 of 1 work item had known accesses" in done.stdout
+    assert check("unknown.py", "7", cwd=tmp_path).returncode == 7  # the script's own
 
 
 def test_a_script_that_raises_shows_its_traceback_and_what_was_found(program):
@@ -163,7 +167,7 @@ def test_programs_that_the_program_starts_are_checked_too(program):
         (("cut.json",), "cut.json is a program, but not valid JSON: Expecting value: line 1 column 10"),
         (("steps.json",), 'steps.json is a list of steps; a program has them under "ops"'),
         (("other.json",), 'other.json is neither a program (it has no "ops") nor a trace'),
-        (("other.json", "--json"), "Options come first: eventide check --json other.json"),
+        (("other.json", "more"), "it takes no arguments; got more"),
     ],
 )
 def test_misuse_exits_with_2_and_names_the_remedy(program, arguments, message):

@@ -54,7 +54,9 @@ def test_output_into_a_pipe_whose_reader_has_exited_ends_the_command(folder):
     assert (done.returncode, done.stdout, done.stderr) == (UNREAD, "[\n", "")
 
 
-@pytest.mark.parametrize("command", ["--help", "trace summary t.eventide", "check ok.py", "run -q -o u.eventide ok.py"])
+@pytest.mark.parametrize(
+    "command", ["--help", "trace summary t.eventide", "check --allow-unchecked ok.py", "run -q -o u.eventide ok.py"]
+)
 def test_without_a_stdout_the_command_works(folder, command):
     done = shell(f"eventide {command} >&-", folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,7 +68,7 @@ def test_an_error_that_cannot_be_printed_still_exits_with_2_and_is_not_on_stdout
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("option", ["--json", "--ring"])
+@pytest.mark.parametrize("option", ["--json=2", "--ring"])
 def test_a_summary_without_a_reader_does_not_change_the_exit_code_of_the_program(folder, option):
     (folder / "three.py").write_text("raise SystemExit(3)")
     assert unread("stderr", folder, "run", "-o", "u.eventide", option, "three.py") == (3, "")

@@ -143,7 +143,7 @@ def test_without_the_wait_a_slot_can_be_overwritten_while_it_is_in_use(program, 
 
 def test_the_demo_saves_what_it_recorded_twice_and_both_open(demo, folder):
     native, view = (et.open_trace(folder / name) for name in ("demo.eventide", "demo.pftrace"))
-    assert demo["recorded"]["files"] == [str(folder / "demo.eventide"), str(folder / "demo.pftrace")]
+    assert demo["recorded"]["files"] == [str(folder / f"demo.{suffix}") for suffix in ("eventide", "pftrace", "html")]
     for trace in (native, view):
         trace.check()
         names = trace.spans.column("name").to_pylist()

@@ -10,7 +10,9 @@ from itertools import accumulate
 import pytest
 
 import eventide as et
-from eventide.analysis import View, critical_path, idle, memory, steps_of, summary, syncs
+from eventide.analysis import View, critical_path, memory, steps_of, summary, syncs
+from eventide.report import Finding, Report, as_text, findings, gather, render_report, unknowns
+from tests.integration.headline_checks import CHECKS
 from tests.integration.processes import ROOT
 from tests.kineto_files import CALL, KERNEL, event, real_trace, write
 from tests.reference.headlines import Facts, facts_of
@@ -20,15 +22,11 @@ real = pytest.mark.skipif(not TRACES, reason="needs the folder of real traces, .
 HOST = "The host is the bottleneck"
 
 
-def contradictions(text: str, facts: Facts) -> list[str]:
-    """What the raw file says against a headline."""
-    if HOST not in text:
-        return []
+def contradictions(report: Report, facts: Facts) -> list[str]:
+    """What the raw file says against the findings; each rule that found something has a check."""
     found = []
-    if facts.busy * 10 > facts.window * 8:
-        found.append(f"the device is busy for {facts.busy} of {facts.window} ns")
-    if facts.blocked * 2 > facts.idle:
-        found.append(f"blocking calls fill {facts.blocked} of {facts.idle} ns of the gaps")
+    for finding in (*findings(report), *unknowns(report)):
+        found += [f"{finding.rule}: {text}" for text in CHECKS[finding.rule](finding, facts, report)]
     return found
 
 
@@ -36,15 +34,15 @@ def contradictions(text: str, facts: Facts) -> list[str]:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: f"{path.parent.name}-{path.name.removesuffix('.json.gz')}")
 def test_no_headline_contradicts_the_raw_file(path):
     facts = facts_of(path)
-    trace = et.open_trace(path)
-    text = " ".join(trace.report().split())
+    report = gather(et.open_trace(path), path.name)
+    text = " ".join(as_text(render_report(report)).split())
     if facts is None:
         assert HOST not in text
-        assert "No device work" in text
+        assert [each.rule for each in unknowns(report)] == ["no-device-work"]
         return
-    assert contradictions(text, facts) == []
+    assert contradictions(report, facts) == []
     assert "shortens the path helps for" not in text  # the slack of other work is no gain
-    lane = min(idle(View(trace)).lanes, key=lambda lane: lane.idle)
+    lane = min(report.idle.lanes, key=lambda lane: lane.idle)
     assert lane.busy == pytest.approx(facts.busy, abs=0.01 * facts.window)
     assert lane.wall == pytest.approx(facts.window, rel=0.01)
 
@@ -55,7 +53,6 @@ def test_an_idle_device_behind_a_busy_host_is_said_and_agrees():
     facts = facts_of(path)
     assert facts is not None
     assert HOST in text
-    assert contradictions(text, facts) == []
     assert facts.longest[0][2] == "cudaDeviceGetStreamPriorityRange"
 
 
@@ -81,7 +78,11 @@ def test_the_check_computes_busy_blocked_and_what_filled_a_gap(tmp_path):
         (10_000, "cudaMemcpyAsync"),
         (2_000, "cudaLaunchKernel"),
     ]
-    assert contradictions(HOST, facts) == ["blocking calls fill 15000 of 27000 ns of the gaps"]
+    claim = Finding("host-bottleneck", "recorded", HOST, 1.0, 1.0)
+    report = gather(et.open_trace(tmp_path / "t.json.gz"), "t")
+    against = [*CHECKS["host-bottleneck"](claim, facts, report)]
+    assert against == ["blocking calls fill 15000 of 27000 ns of the gaps"]
+    assert contradictions(report, facts) == []
 
 
 def test_a_host_in_copies_of_an_amd_device_is_not_the_bottleneck():
@@ -150,3 +151,29 @@ def test_a_cut_file_says_so_in_its_title_and_first(tmp_path, share):
 
 def test_a_whole_file_is_not_called_cut():
     assert "cut" not in et.open_trace(real_trace("nvidia_training_rank0")).report()
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        ("idle-host-late", {"idle": 1}),
+        ("idle-host-late", {"host": "aten::relu"}),
+        ("idle-launch", {"part": 10**11}),
+        ("idle-queue-empty", {"part": 10**11}),
+        ("idle-unknown", {"part": 10**11}),
+        ("host-blocked", {"total": 10**11}),
+        ("host-blocked-by-copies", {"total": 1}),
+        ("exposed-communication", {"exposed": 10**11, "total": 0}),
+        ("exposed-copies", {"exposed": 10**11}),
+        ("device-bottleneck", {}),
+        ("critical-path", {"kind_time": 10**12}),
+    ],
+)
+def test_a_wrong_claim_is_contradicted_by_the_raw_file(rule, wrong):
+    path = real_trace("nvidia_alexnet")
+    facts, report = facts_of(path), gather(et.open_trace(path), "t")
+    assert facts is not None
+    (late,) = [finding for finding in findings(report) if finding.rule == "idle-host-late"]
+    values = {"total": sum(call.end - call.start for call, _ in facts.blocking), "part": 0, "exposed": 0, **late.values}
+    claim = Finding(rule, "recorded", "", 1.0, 1.0, None, late.place, {**values, "kind_time": 0, **wrong})
+    assert [*CHECKS[rule](claim, facts, report)] != []

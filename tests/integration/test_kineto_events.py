@@ -57,8 +57,12 @@ def test_every_slice_has_the_same_time_track_and_category(both):
     of_file, recorded = both
 
     def rows_of(trace: et.Trace) -> Counter[Any]:
-        keys = ("name", "category", "start", "duration", "submit", "work")
-        return Counter((*(row[key] for key in keys), place(row["where"])) for row in spans(trace))
+        keys = ("name", "start", "duration", "submit", "work")
+        return Counter((category(row), *(row[key] for key in keys), place(row["where"])) for row in spans(trace))
+
+    def category(row: dict[str, Any]) -> str:
+        """In a recording, a collective of the host is communication; in torch's file it is an annotation."""
+        return "communication" if row["name"].startswith("gloo:") else str(row["category"])
 
     assert rows_of(recorded) == rows_of(of_file)
     assert not any(recorded.metadata["account"]["dropped"].values())

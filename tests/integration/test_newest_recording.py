@@ -14,7 +14,7 @@ import pytest
 
 import eventide as et
 from eventide.cli import main
-from eventide.cli.commands import _run
+from eventide.run import reserve
 
 DATED = re.compile(r"quick-\d{8}-\d{6}(_\d+)?\.eventide")
 
@@ -48,7 +48,7 @@ def test_the_file_of_a_run_has_the_date_and_the_time(folder):
 
 def test_two_runs_in_one_second_have_two_files(folder, monkeypatch):
     monkeypatch.setattr(time, "strftime", lambda _: "20261118-142501")
-    names = [str(_run._reserve("train")) for _ in range(3)]
+    names = [str(reserve("train")) for _ in range(3)]
     assert names == [f"train-20261118-142501{more}.eventide" for more in ("", "_2", "_3")]
 
 
@@ -63,7 +63,7 @@ def test_a_run_that_recorded_nothing_leaves_no_file(folder):
     "command",
     [
         ["report", "--json"],
-        ["check", "--json"],
+        ["check", "--json", "--allow-unchecked"],
         ["trace", "summary", "--json"],
         ["trace", "lint", "--json"],
         ["trace", "recover", "--json"],

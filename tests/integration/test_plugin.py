@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -202,3 +203,37 @@ def test_a_work_handle_is_valid_until_the_marker_behind_it_is_released() -> None
         stream.close(TIMEOUT)
         del stream
     assert ran == list(range(100))
+
+
+# As an extension module too
+
+MODULE = """
+#include <Python.h>
+#include "threads_device.cpp"
+static PyObject* answer(PyObject*, PyObject*) { return PyLong_FromLong(42); }
+static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "%s", nullptr, 0, methods, nullptr, nullptr, nullptr, nullptr};
+PyMODINIT_FUNC PyInit_%s() { return PyModule_Create(&module); }
+"""
+
+
+def test_a_device_may_be_a_python_module_as_well(tmp_path: Path) -> None:
+    source = tmp_path / "both.cpp"
+    source.write_text(MODULE % ("parity_both", "parity_both"))
+    options = {"include_paths": [EXAMPLE.parent], "build_directory": tmp_path / "out"}
+    device = et.Device.build("parity_both", [source], is_python_module=True, **options)  # type: ignore[arg-type]
+    import parity_both  # type: ignore[import-not-found]
+
+    assert parity_both.answer() == 42
+    assert works(device)
+    with pytest.raises(et.UsageValueError, match="there is a module 'parity_both' already"):
+        et.Device.build("parity_both", [source], is_python_module=True, **options)  # type: ignore[arg-type]
+    unregister("parity_both")
+    del sys.modules["parity_both"]
+
+
+def test_a_library_that_is_no_module_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(et.DeviceError, match=r"is no Python module: .*; it needs a function PyInit_parity_plain, or"):
+        et.Device.build("parity_plain", [EXAMPLE], build_directory=tmp_path, is_python_module=True)
+    assert "parity_plain" not in sys.modules
+    assert "parity_plain" not in {device.type for device in et.devices()}

@@ -186,3 +186,62 @@ def test_without_a_profile_a_report_costs_a_load_and_a_branch_and_no_call(tmp_pa
     first_jump = until_return.index(jumps[0])
     assert first_jump <= 4, "\n".join(until_return)  # the slot's address, the load, the test, the branch
     assert not [line for line in until_return[: first_jump + 1] if "call" in line]
+
+
+def test_a_recorder_takes_what_a_profile_takes(plugin, tmp_path) -> None:
+    with et.Recorder(tmp_path / "t.eventide") as recorder:
+        plugin.spans()
+        start = plugin.now_us()
+        assert plugin.report(start, start + 3, b"conv") == 1
+    trace = recorder.trace
+    rows = [(row["name"], row["category"]) for row in trace.spans.sort_by("start").to_pylist()]
+    assert rows == [('outer "of C++"', "span"), ("inner", "span"), ("in an if", "span"), ("in a thread", "span"),
+                    ("conv", "backend")]  # fmt: skip
+    assert sorted(row["value"] for row in trace.counters.to_pylist()) == [64, 128]
+    evaluated = plugin.evaluations()
+    assert plugin.report(1, 2, b"off") == 0
+    assert plugin.evaluations() == evaluated
+
+
+def test_a_profile_inside_a_recording_ends_nothing_of_it(plugin) -> None:
+    with et.Recorder() as recorder:
+        with et.profile():
+            pass
+        plugin.spans()
+    assert 'outer "of C++"' in recorder.trace.spans["name"].to_pylist()
+
+
+PROGRAM = """
+import ctypes, sys
+plugin = ctypes.CDLL(sys.argv[1])
+for _ in range(15):
+    plugin.spans()
+"""
+
+
+def test_spans_of_an_unchanged_program_are_recorded_by_eventide_run(library, tmp_path) -> None:
+    (tmp_path / "p.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "eventide", "run", "-q", "-o", "t.eventide", "p.py", library]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert et.open_trace(tmp_path / "t.eventide").spans.num_rows == 60
+
+
+SOURCE = {
+    "profiler": '#include <eventide/profiler.h>\nvoid f(void) { EVENTIDE_SPAN("f"); }\n',
+    "device": '#include <eventide/device.h>\nextern "C" uint32_t version() { return EVENTIDE_DEVICE_VERSION; }\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("header", ["profiler", "device"])
+def test_the_compile_line_printed_in_a_header_works_as_printed(header, tmp_path) -> None:
+    text = (Path(include_path()) / "eventide" / f"{header}.h").read_text()
+    (line,) = re.findall(r"^ \*   ((?:cc|c\+\+) .*include_path.*)$", text, re.MULTILINE)
+    line = re.sub(r" \.\.\. +nothing to link", " -c mine.c", line)
+    (tmp_path / f"mine.{'c' if header == 'profiler' else 'cpp'}").write_text(SOURCE[header])
+    path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    run = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert [each for each in tmp_path.iterdir() if each.suffix in {".o", ".so"}]

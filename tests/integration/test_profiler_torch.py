@@ -34,8 +34,11 @@ def test_operators_are_spans_with_shapes_and_types() -> None:
         net(x)
     ops = rows(prof, "op")
     addmm = [row for row in ops if row["name"] == "aten::addmm"]
-    assert [row["args"]["shapes"] for row in addmm] == [[[16], [2, 8], [8, 16]], [[4], [2, 16], [16, 4]]]
-    assert addmm[0]["args"]["types"] == ["float32"] * 3
+    assert [row["args"]["Input Dims"] for row in addmm] == [
+        [[16], [2, 8], [8, 16], [], []],  # with the two numbers that have defaults, as in torch
+        [[4], [2, 16], [16, 4], [], []],
+    ]
+    assert addmm[0]["args"]["Input type"] == [*["float"] * 3, "Scalar", "Scalar"]
     assert "aten::relu" in {row["name"] for row in ops}
     assert "aten::addmm" in str(prof.result.table())
     prof.result.trace.check()
@@ -66,7 +69,7 @@ def test_the_module_hierarchy_is_spans_and_each_operator_names_its_module_backwa
     by_phase: dict[bool, list] = {False: [], True: []}
     for row in rows(prof, "op"):
         if row["name"] in {"aten::addmm", "aten::mm"}:
-            by_phase["backward" in row["args"]].append(row["args"]["module"])
+            by_phase["backward" in row["args"]].append(row["args"]["Module Hierarchy"])
     assert by_phase[False] == ["Sequential.0.0", "Sequential.1"]
     # The input needs no gradient: one product for the first layer, two for the last.
     assert by_phase[True] == ["Sequential.1", "Sequential.1", "Sequential.0.0"]
@@ -81,7 +84,7 @@ def test_without_with_modules_only_the_module_itself_is_a_span() -> None:
     with et.profile(net) as prof:
         net(torch.ones(2, 8))
     assert [row["name"] for row in rows(prof, "module")] == ["Sequential"]
-    assert not any("module" in row["args"] for row in rows(prof, "op"))
+    assert not any("Module Hierarchy" in row["args"] for row in rows(prof, "op"))
 
 
 def test_all_modules_are_traced_where_none_is_named() -> None:
@@ -135,7 +138,7 @@ def test_stack_and_modules_together_give_both() -> None:
     functions = [frame["function"] for frame in stacks[addmm["stack"]]]
     assert functions[0] == "Linear.forward"  # nothing of ours in front of it
     assert "test_stack_and_modules_together_give_both" in functions
-    assert addmm["args"]["module"] == "Sequential.0.0"
+    assert addmm["args"]["Module Hierarchy"] == "Sequential.0.0"
 
 
 def test_memory_of_tensors_goes_up_and_down_again() -> None:
@@ -227,7 +230,7 @@ def test_one_that_asks_for_details_and_one_that_does_not_hear_each_operator_once
     for prof in (outer, inner):
         mine, other = rows(prof, "op")
         assert (mine["name"], other["name"]) == ("aten::empty", "aten::empty")
-        assert "shapes" in mine["args"]
+        assert "Input Dims" in mine["args"]
         assert other["args"] == {}  # of other threads no details are known
         assert mine["track"] != other["track"]
 

@@ -68,3 +68,23 @@ def test_what_hangs_on_a_user_event_is_not_judged(tmp_path):
     )
     done, kinds = check(tmp_path, body)
     assert kinds == [], done.stdout
+
+
+def test_the_verdict_says_that_accesses_of_the_host_are_not_covered(tmp_path):
+    body = (
+        "import pyopencl\nhost = np.zeros(1024, np.float32)\n"
+        "fill(one, (1024,), None, a, np.float32(3))\ncl.enqueue_copy(one, host, a, is_blocking=False)\n"
+        "host[0] = 1\none.finish()"
+    )
+    done, kinds = check(tmp_path, body)
+    text = (
+        "not covered: host reads and writes of the arrays that OpenCL queues copy, unless et.host_access declares them"
+    )
+    assert text in json.loads(done.stdout)["summary"]
+    assert "race" not in kinds
+
+
+def test_a_program_whose_queues_copy_no_array_has_nothing_that_is_not_covered(tmp_path):
+    (tmp_path / "program.py").write_text(START + "fill(one, (1024,), None, a, np.float32(3))\none.finish()\n")
+    done = eventide("check", "--json", "program.py", cwd=tmp_path)
+    assert json.loads(done.stdout)["summary"] == "clean: 1 of 1 work item had known accesses"

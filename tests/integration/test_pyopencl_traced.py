@@ -7,6 +7,7 @@ import json
 import pytest
 
 import eventide as et
+from eventide.analysis import memory
 from tests.integration.pyopencl_programs import END, ORDERED, SOURCE, START, eventide
 
 cl = pytest.importorskip("pyopencl", reason="needs pyopencl")
@@ -43,8 +44,10 @@ def test_a_run_has_tracks_times_waits_syncs_builds_and_memory(tmp_path):
     assert json.loads(build["args"])["trigger"] == "OPENCL"
     assert not any(trace.metadata["account"]["dropped"].values())
     operations = trace.operations.to_pylist()
-    allocated = [row["bytes"] for row in operations if row["hook"] == "memory_allocation"]
-    assert allocated == [4096, 4096]
+    allocated = [row for row in operations if row["hook"] == "memory_allocation"]
+    assert [row["bytes"] for row in allocated if row["device"] is not None] == [4096, 4096]
+    (held,) = memory(trace).devices  # the lifetime of the array that was read is the sanitizer's, not a device's
+    assert (held.device, held.peak) == (allocated[0]["device"], 8192)
 
 
 def test_a_killed_process_keeps_the_category_of_each_command(tmp_path):

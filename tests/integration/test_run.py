@@ -57,6 +57,23 @@ def test_a_format_that_cannot_be_written_is_refused_before_the_program_runs(tmp_
     assert "cannot tell from 't.docx' what to write; use .pftrace" in done.stderr
 
 
+def test_a_plain_program_is_reported_by_its_samples(tmp_path):
+    """Threads have their names, memory is a counter, and the wall time is the run's."""
+    done = recorded(str(PROGRAMS / "named_threads.py"), cwd=tmp_path, options=("--sample", "1"))
+    assert done.returncode == 0, done.stderr
+    trace = et.open_trace(tmp_path / "t.eventide")
+    found = trace.samples()
+    threads = {row.thread: row for row in found.threads}
+    assert {"MainThread", "worker"} <= set(threads)
+    assert threads["worker"].running > threads["worker"].waiting
+    assert threads["MainThread"].waiting > threads["MainThread"].running
+    assert next(row.function for row in found.functions if row.self_running) == "spin"
+    assert set(trace.counters.column("name").to_pylist()) >= {"RSS"}
+    run = trace.metadata["run"]
+    assert trace.summary().wall == run["ended_ns"] - run["began_ns"] > found.wall
+    assert "spin" in trace.report()
+
+
 def test_a_module_runs_as_python_m_runs_it(tmp_path):
     (tmp_path / "a.json").write_text('{"b": [1, 2]}')
     done, _ = same("-m", "json.tool", "--compact", "a.json", cwd=tmp_path)
@@ -80,8 +97,9 @@ def test_the_summary_goes_to_stderr_and_names_the_file(tmp_path):
 
 
 def test_the_summary_as_json(tmp_path):
-    done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--json",))
-    summary = json.loads(done.stderr)
+    done = recorded(str(PROGRAMS / "ends.py"), "exit", cwd=tmp_path, options=("--json", "s.json", "-q"))
+    assert done.stderr == ""
+    summary = json.loads((tmp_path / "s.json").read_text())
     assert summary["ended"]["code"] == 3
     assert summary["files"] == ["t.eventide"]
 
@@ -125,7 +143,19 @@ print("done", flush=True)
 @pytest.mark.heavy
 def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
     (tmp_path / "waits.py").write_text(WAITS)
-    command = [sys.executable, "-m", "eventide", "run", "-o", "t.eventide", "--start-on", "usr1", "--json", "waits.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "eventide",
+        "run",
+        "-o",
+        "t.eventide",
+        "--start-on",
+        "usr1",
+        "--json",
+        "s.json",
+        "waits.py",
+    ]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as process:
         assert process.stdout.readline() == "ready\n"
@@ -138,7 +168,8 @@ def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
             threading.Event().wait(0.1)
         out, err = process.communicate("go on\n", timeout=PATIENCE)
     assert (process.returncode, out) == (0, "done\n")
-    assert json.loads(err)["files"] == ["t.eventide"]
+    assert "written: t.eventide" in err
+    assert json.loads((tmp_path / "s.json").read_text())["files"] == ["t.eventide"]
 
 
 @pytest.mark.heavy
@@ -149,6 +180,20 @@ def test_a_signal_that_never_came_is_reported(tmp_path):
 
 
 @pytest.mark.heavy
+def test_a_page_is_written_beside_the_recording_and_changes_no_exit_code(tmp_path):
+    program = str(PROGRAMS / "threads.py")
+    done = recorded(program, "--fail", cwd=tmp_path, options=("-q", "--report", "page.html"))
+    assert done.returncode == 3
+    assert "eventide: the report is page.html" in done.stderr
+    assert "<title>t.eventide - eventide</title>" in (tmp_path / "page.html").read_text("utf-8")
+    done = recorded(program, cwd=tmp_path, options=("-q", "--report", "nowhere/page.html"))
+    assert done.returncode == 0
+    assert "eventide: no page was written: nowhere/page.html cannot be written: No such file" in done.stderr
+    done = recorded(program, cwd=tmp_path, options=("--report", "page.txt"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--report writes a page, so 'page.txt' must end in .html" in done.stderr
+
+
 def test_a_ring_and_another_format(tmp_path):
     done = alone("-m", "eventide", "run", "--ring", "-o", "t.parquet", str(PROGRAMS / "threads.py"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -183,11 +228,80 @@ for step in range(9):
 def test_a_schedule_records_those_steps_of_the_optimizer_a_file_a_cycle(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     (tmp_path / "train.py").write_text(STEPS)
-    done = recorded("train.py", cwd=tmp_path, options=("--schedule", "1,1,2,2", "--json"))
+    done = recorded("train.py", cwd=tmp_path, options=("--schedule", "1,1,2,2", "--json", "s.json"))
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stderr)["files"] == ["t.eventide", "t-2.eventide"]
+    assert json.loads((tmp_path / "s.json").read_text())["files"] == ["t.eventide", "t-2.eventide"]
     marks = []
     for name in ("t.eventide", "t-2.eventide"):
         names = et.open_trace(tmp_path / name).instants.column("name").to_pylist()
         marks.append([name for name in names if name.startswith("step")])
     assert marks == [["step 2", "step 3"], ["step 6", "step 7"]]
+
+
+STRICT = """
+[tool.pytest.ini_options]
+filterwarnings = ["error", "ignore:.*_editable_:pytest.PytestAssertRewriteWarning"]
+"""
+# What pytest does with the packages of an installed wheel that has a plug-in; an editable install does not list them.
+AS_INSTALLED = """
+def pytest_configure(config):
+    config.pluginmanager.rewrite_hook.mark_rewrite("eventide")
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_it(n):
+    assert n
+
+class TestMore:
+    def test_fails(self):
+        assert False
+"""
+
+
+def test_pytest_runs_as_alone_with_warnings_as_errors_and_each_test_is_a_span(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(STRICT)
+    (tmp_path / "conftest.py").write_text(AS_INSTALLED)
+    (tmp_path / "test_a.py").write_text(TESTS)
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+    plain, watched = alone(*command, cwd=tmp_path), recorded(*command, cwd=tmp_path, options=("--quiet",))
+    assert (watched.returncode, watched.stderr) == (plain.returncode, plain.stderr) == (1, "")
+    assert watched.stdout.splitlines()[:-1] == plain.stdout.splitlines()[:-1]  # the last line has the duration
+    names = et.open_trace(tmp_path / "t.eventide").spans.sort_by("start")["name"].to_pylist()
+    assert names == ["test_a.py::test_it[1]", "test_a.py::test_it[2]", "test_a.py::TestMore::test_fails"]
+
+
+TASKS = """
+import asyncio
+
+async def fetch(n):
+    await asyncio.sleep(0.01 * n)
+    return n
+
+async def fails():
+    raise ValueError("never retrieved")
+
+async def main():
+    tasks = [asyncio.create_task(fetch(n), name=f"fetch {n}") for n in (1, 2)]
+    asyncio.create_task(fails(), name="bad")
+    late = asyncio.create_task(fetch(100), name="late")
+    print(await asyncio.gather(*tasks))
+    late.cancel()
+    asyncio.get_running_loop().create_task(fetch(0), name="on the loop")
+    await asyncio.sleep(0.01)
+
+asyncio.run(main())
+"""
+
+
+def test_tasks_of_asyncio_are_spans_under_their_names_and_errors_are_reported_as_alone(tmp_path):
+    (tmp_path / "p.py").write_text(TASKS)
+    done, trace = same("p.py", cwd=tmp_path)
+    assert "Task exception was never retrieved" in done.stderr
+    rows = {row["name"]: row for row in trace.spans.to_pylist()}
+    ended = {name: json.loads(row["args"]).get("ended") for name, row in rows.items() if not name.startswith("Task-")}
+    assert ended == {"fetch 1": None, "fetch 2": None, "bad": "ValueError", "late": "cancelled", "on the loop": None}
+    assert json.loads(rows["fetch 1"]["args"])["coroutine"] == "fetch"
+    assert rows["fetch 2"]["duration"] >= 20_000_000
+    assert trace.tracks["name"][rows["late"]["track"]].as_py() == "asyncio tasks"

@@ -86,7 +86,7 @@ def test_a_hang_is_dumped_although_stacks_are_sampled(tmp_path, options):
 @pytest.mark.parametrize("name", ["usr2", "SIGALRM"])  # the second is handed on only because it is asked for
 def test_each_signal_makes_a_dump_and_the_program_continues(tmp_path, name):
     number = signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"]
-    with running(tmp_path, "--ring", "--dump-on", name, "--json") as process:
+    with running(tmp_path, "--ring", "--dump-on", name, "--json", "2", "-q") as process:
         for count in (1, 2):
             process.send_signal(number)  # to eventide, which forwards it
             assert f"is in {tmp_path / f't-dump-{count}.eventide'}" in said(process)
@@ -142,7 +142,9 @@ sys.stdin.readline()
 @pytest.mark.heavy
 def test_a_dump_is_not_taken_for_a_cycle_of_a_schedule(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
-    with running(tmp_path, "--schedule", "1,0,2,2", "--dump-on", "USR2", "--json", program=CYCLES) as process:
+    with running(
+        tmp_path, "--schedule", "1,0,2,2", "--dump-on", "USR2", "--json", "2", "-q", program=CYCLES
+    ) as process:
         err = ended(process)
     summary = json.loads(err[err.index("{") :])
     assert summary["files"] == ["t.eventide", "t-2.eventide"]

@@ -146,7 +146,11 @@ def test_a_forked_child_records_nothing(eager):
 def test_torch_compile_makes_the_same_of_a_module_and_its_call_is_one_span(tmp_path, backend):
     printed, trace = both(tmp_path, "modules_compile.py", backend, options=("--torch", "modules"))
     assert printed.count(" 0\n") == 7  # no graph break but the one that is asked for
-    assert {row["category"] for row in trace.spans.to_pylist()} == {"module", "compile"}
+    categories = {row["category"] for row in trace.spans.to_pylist()}
+    assert categories - {"process"} == {
+        "module",
+        "compile",
+    }  # inductor starts the C++ compiler and processes of its own
     rows = modules(trace)
     expected = [("Net", "Net", True)] * 3
     expected += [("Outer", "Outer", False), ("Outer.inner", "Net", True), ("Linear", "Linear", True)]

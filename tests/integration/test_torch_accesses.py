@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import eventide as et
@@ -58,6 +60,58 @@ def test_what_a_work_makes_is_its_own(streams):
             y.add_(1).mul_(3)
 
     assert not run(streams, busy, busy, wait=False)
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_what_an_operator_makes_is_written_by_its_work(streams, wait):
+    made = []
+
+    def make():
+        made.append(torch.ones(1000) * 2)
+
+    one, two = streams
+    with et.sanitize() as findings:
+        one.submit(make)
+        event = one.record_event()
+        while not made:
+            time.sleep(0)
+        if wait:
+            two.wait_event(event)
+        two.submit(lambda: total(made[0])).result(TIMEOUT)
+        one.synchronize(TIMEOUT)
+    assert [f.certainty for f in findings.of("race")] == ([] if wait else ["certain"]), findings
+    assert findings.summary.endswith("2 of 2 work items had known accesses")
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_two_backward_passes_that_create_one_grad_race(streams, wait):
+    weights, passes = torch.ones(100, requires_grad=True), []
+
+    def backward():
+        (weights * torch.ones(100)).sum().backward()
+        passes.append(1)
+
+    one, two = streams
+    with et.sanitize() as findings:
+        one.submit(backward)
+        event = one.record_event()
+        while not passes:
+            time.sleep(0)
+        if wait:
+            two.wait_event(event)
+        two.submit(backward)
+        two.synchronize(TIMEOUT)
+        one.synchronize(TIMEOUT)
+    certainties = {f.certainty for f in findings.of("race")}
+    assert certainties == (set() if wait else {"certain"}), findings
+
+
+def test_work_that_takes_a_result_inside_is_after_it(streams):
+    one, two = streams
+    with et.sanitize() as findings:
+        made = one.submit(lambda: torch.ones(100) + 1)
+        two.submit(lambda: total(made.result(TIMEOUT))).result(TIMEOUT)
+    assert not findings, findings
 
 
 def test_memory_that_is_used_again_for_another_tensor_is_no_race(streams):

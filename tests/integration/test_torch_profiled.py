@@ -27,8 +27,8 @@ def test_shapes_and_flops_come_with_the_operators_when_asked_for(torch_adapter):
         x @ torch.ones(8, 4)
     (product,) = [row for row in traced.rows("op") if row["name"] == "aten::mm"]
     about = json.loads(product["args"])
-    assert about["shapes"] == [[2, 8], [8, 4]]
-    assert about["types"] == ["float", "float"]
+    assert about["Input Dims"] == [[2, 8], [8, 4]]
+    assert about["Input type"] == ["float", "float"]
     assert about["flops"] == 2 * 2 * 8 * 4
 
 

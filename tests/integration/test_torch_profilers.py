@@ -120,7 +120,7 @@ def test_what_the_program_s_profiler_asked_for_is_imported_with_it() -> None:
         kept = torch.empty(1000)
         del kept
     (empty,) = [row for row in traced.rows("op") if row["name"] == "aten::empty"]
-    assert json.loads(empty["args"])["types"][0] == "ScalarList"
+    assert json.loads(empty["args"])["Input type"][0] == "ScalarList"
     memory = [json.loads(row["args"]) for row in traced.trace.instants.to_pylist() if row["name"] == "[memory]"]
     assert [(row["Bytes"], row["Device"]) for row in memory] == [(4000, "cpu:0"), (-4000, "cpu:0")]
     assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]

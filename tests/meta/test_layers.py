@@ -19,6 +19,7 @@ LAYERS = (
     ("run",),
     ("profiler", "testing"),
     ("report",),
+    ("jobs",),
     ("analysis",),
     ("sanitizer",),
     ("integrations.torch", "integrations.jax", "integrations.numba", "integrations.triton", "integrations.pyopencl"),

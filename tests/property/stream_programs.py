@@ -30,6 +30,8 @@ class _Draw:
         if self.memory:
             kinds += ["allocate"] * 2 + ["free"] * 3 + ["reuse"] * 4 + ["record_stream"] * 2
             kinds += self.r.choice([[], ["create_event", "delete_event"]])
+        elif self.r.random() < 0.2:  # events that take the names of others
+            kinds += ["create_event", "delete_event"] + ["record", "wait"] * 3
         if self.r.random() < 0.25:
             kinds += ["wait_value", "signal_value"] * 3
         if self.r.random() < 0.1:
@@ -106,6 +108,7 @@ def random_held_up(seed: int) -> Program:
     draw.kinds += ["wait_value", "signal_value"] * r.choice([2, 3]) + r.choice([[], ["collective"] * 3])
     draw.kinds += r.choice([[], ["synchronize_event", "synchronize_stream", "synchronize_device"]])
     draw.kinds += ["host_signal", "host_wait"] if len(draw.threads) > 1 else []
+    draw.kinds += r.choice([[], [], ["create_event", "delete_event"]])
     ops = [draw.step() for _ in range(r.randint(5, 10))]
     if r.random() < 0.6:
         ops[0] = {"op": "allocate", "buffer": "x", "stream": r.choice(draw.streams)}
@@ -124,6 +127,8 @@ def legal(ops: list[Op]) -> list[Op]:
         kind, buffer = op["op"], op.get("buffer", "")
         if kind == "record":
             recorded.add(op["event"])
+        elif kind in {"create_event", "delete_event"}:
+            recorded.discard(op["event"])
         elif kind in {"wait", "synchronize_event"} and op["event"] not in recorded and len(out) % 4:
             continue  # it says little: most go
         if kind == "allocate":

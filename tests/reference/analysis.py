@@ -133,7 +133,8 @@ def _causes(model: Model, work: Span, low: int, high: int) -> list[str]:
     call = model.spans[model.launch[work.row]]
     waited = max((model.spans[row].end for row in model.waits.get(work.row, [])), default=None)
     by_event = waited is not None and waited > call.start and min(waited, high) > low
-    rest = "unknown" if may_hide_a_wait(model, work) else "queued"
+    first = low == model.window[0]  # earlier work may have run, and is not in the trace
+    rest = "unknown" if first or may_hide_a_wait(model, work) else "queued"
     dry = any(s.start <= low < s.end for s in _blocking(model) if s.track == call.track)
     causes = []
     for tick in range(low, high):

@@ -62,7 +62,9 @@ def applied(program: Program, finding: Finding) -> Program:
         ops.remove(second)
     elif fix.action == "give-back":
         back = {"op": "delete_event", "event": finding.event} if finding.event else {}
-        _insert_before(ops, ops[-1], back or {"op": "free", "buffer": finding.buffer_name})
+        later = ops[ops.index(second) + 1 :]
+        again = [op for op in later if op["op"] == "create_event" and op["event"] == finding.event]
+        _insert_before(ops, (again or ops)[0 if again else -1], back or {"op": "free", "buffer": finding.buffer_name})
     else:
         raise AssertionError(f"no advice in {finding}")
     return out

@@ -53,7 +53,7 @@ def _before(
     if previous is not None and _barely_overlap(previous, span):
         choices.append((span.start, 1, "queued", previous))
     elif before:
-        last = max(before, key=lambda s: (s.end, s.start))
+        last = max(before, key=lambda s: (s.end, s.start, s.row))
         choices.append((last.end, 1, "queued", last))
     if span.row in model.launch:
         call = model.spans[model.launch[span.row]]
@@ -99,7 +99,7 @@ def _on_host(model: Model, line: int, at: int, pieces: list[Piece], begin: int) 
 
 
 def _stops(model: Model, line: int) -> set[int]:
-    """Where a thread's time is cut: at its launches, and when what it waited for was done."""
+    """Where a thread's time is cut: at its launches, when what it waited for was done, and when its own copy began."""
     found = set()
     for work in model.work:
         call = model.spans[model.launch[work.row]] if work.row in model.launch else None
@@ -107,7 +107,12 @@ def _stops(model: Model, line: int) -> set[int]:
             found.add(min(call.start, work.start))
     for blocked, source in blocking(model).items():
         if source is not None and model.spans[blocked].track == line:
-            found.add(min(model.spans[source].end, model.spans[blocked].end))
+            done = min(model.spans[source].end, model.spans[blocked].end)
+            found.add(done)
+            awaited = model.spans[source]
+            real = done > model.spans[blocked].start and awaited.start < done and awaited in model.work
+            if real and model.launch.get(source) == blocked:
+                found.add(awaited.start)
     return found
 
 

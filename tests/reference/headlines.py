@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -30,38 +31,106 @@ class Slice:
 
 
 @dataclass
-class Facts:
-    """Of the busiest device of one file; times are nanoseconds."""
+class Device:
+    """What one device did; `exposed` is time with nothing but communication, or nothing but copies."""
 
+    busy: int
+    gaps: list[Interval]
+    after_launch: int  # of the gaps: after the launching call of the next work, or before work without a call
+    before_first: int  # the part of it before the first work
+    communication: int
+    exposed: dict[str, int]
+
+
+@dataclass
+class Facts:
+    """Of one file; `busy`, `idle`, `blocked` and `longest` of its busiest device. Times are nanoseconds."""
+
+    begin: int
     window: int
     busy: int
     idle: int
     blocked: int  # idle time in which a thread that launches work was in a blocking call
     longest: list[tuple[int, int, str]]  # start, length, the host slice that fills most of it ("" for none)
+    devices: dict[int, Device]  # by the number in their name
+    blocking: list[
+        tuple[Slice, Slice | None]
+    ]  # calls of all threads that block; the work that each waited for, if known
+    host: list[Slice]
+    launching: list[Interval]  # when any thread was in a call that launched work
+    steps: list[int]  # their lengths
+    ties_waits: bool  # whether rows say what a stream waited for
+
+    def filler(self, low: int, high: int) -> str:
+        """The name that fills more than half of an interval."""
+        return _filler(self.host, low, high)
+
+    def filled(self, name: str, low: int, high: int) -> float:
+        """The share of an interval that host slices of this name cover."""
+        mine = union([(max(s.start, low), min(s.end, high)) for s in self.host if s.name == name and s.start < high])
+        return total([one for one in mine if one[1] > one[0]]) / max(high - low, 1)
 
 
 def facts_of(path: Path) -> Facts | None:
     """None for a file without device work."""
     slices = _slices(path)
     work = [s for s in slices if s.category in WORK and not s.name.startswith("event_")]
-    calls = [s for s in slices if CALL.match(s.category)]
+    devices = {s.place[0] for s in work}  # MTIA has calls of the device itself in its process
+    calls = [s for s in slices if CALL.match(s.category) and s.place[0] not in devices]
     host = calls + [s for s in slices if s.category in HOST]
     if not work:
         return None
     begin = min(s.start for s in work + host)
     end = max(s.end for s in work + host)
-    devices = {s.args.get("device", s.place[0]) for s in work}
-    merged = [union([(s.start, s.end) for s in work if s.args.get("device", s.place[0]) == d]) for d in devices]
-    running = max(merged, key=total)
-    gaps = _between(running, begin, end)
-    blocking = union([(s.start, s.end) for s in _blocking(calls, work)])
+    by_device: dict[int, list[Slice]] = {}
+    for s in work:
+        by_device.setdefault(int(s.args.get("device", s.place[0])), []).append(s)
+    callers = {s.args["correlation"]: s for s in calls if s.args.get("correlation")}
+    done = {number: _device(mine, callers, begin, end) for number, mine in by_device.items()}
+    busiest = max(done.values(), key=lambda device: device.busy)
+    launched = {s.args["correlation"]: s for s in work if s.args.get("correlation")}
+    launching = [s for s in calls if s.args.get("correlation") in launched]
+    blocking = _outermost(_blocking(calls, launched))
+    blocking = [(call, awaited or _last_of_thread(call, launching, launched)) for call, awaited in blocking]
+    threads = {s.place for s in launching}
+    gaps = busiest.gaps
+    blocked = overlap(gaps, union([(s.start, s.end) for s, _ in blocking if s.place in threads]))
     longest = sorted(gaps, key=lambda gap: gap[0] - gap[1])[:10]
     filled = [(low, high - low, _filler(host, low, high)) for low, high in longest]
-    return Facts(end - begin, total(running), total(gaps), _overlap(gaps, blocking), filled)
+    steps = [s.end - s.start for s in slices if s.name.startswith("ProfilerStep") and not s.category.startswith("gpu_")]
+    ties = any(int(s.args.get("wait_on_cuda_event_record_corr_id", 0)) > 0 for s in slices if "Wait" in s.name)
+    return Facts(
+        begin, end - begin, busiest.busy, total(gaps), blocked, filled, done, blocking, host,
+        union([(s.start, s.end) for s in launching]), steps, ties,
+    )  # fmt: skip
+
+
+def _device(work: list[Slice], callers: dict[Any, Slice], begin: int, end: int) -> Device:
+    running = union([(s.start, s.end) for s in work])
+    gaps = _between(running, begin, end)
+    first: dict[int, Slice] = {}
+    for s in work:
+        first.setdefault(s.start, s)
+    after = before_first = 0
+    for low, high in gaps:
+        call = callers.get(first[high].args.get("correlation")) if high in first else None
+        if high in first:
+            rest = high - min(max(call.end if call else low, low), high)
+            after, before_first = after + rest, before_first + (rest if low == begin else 0)
+    kinds = {"communication": [], "copy": [], "compute": []}  # type: dict[str, list[Interval]]
+    for s in work:
+        copy = "mem" in s.category or re.match("mem(cpy|set)|dma", s.name, re.IGNORECASE)
+        kinds["copy" if copy else "communication" if "nccl" in s.name.lower() else "compute"].append((s.start, s.end))
+    merged = {kind: union(times) for kind, times in kinds.items()}
+    exposed = {}
+    for kind, times in merged.items():
+        others = union([one for other, more in merged.items() if other != kind for one in more])
+        exposed[kind] = total(times) - overlap(times, others)
+    return Device(total(running), gaps, after, before_first, total(merged["communication"]), exposed)
 
 
 def _slices(path: Path) -> list[Slice]:
-    document = json.loads(gzip.decompress(path.read_bytes()), strict=False)
+    document = json.loads(gzip.decompress(path.read_bytes()), strict=False, parse_float=Decimal)
     return [
         Slice(
             str(event.get("name", "")),
@@ -76,20 +145,33 @@ def _slices(path: Path) -> list[Slice]:
     ]
 
 
-def _blocking(calls: list[Slice], work: list[Slice]) -> list[Slice]:
+def _outermost(blocking: list[tuple[Slice, Slice | None]]) -> list[tuple[Slice, Slice | None]]:
+    """Without those that lie in another one of their thread."""
+    found: list[tuple[Slice, Slice | None]] = []
+    until: dict[Any, int] = {}
+    for call, copy in sorted(blocking, key=lambda one: (one[0].start, -one[0].end)):
+        if call.end > until.get(call.place, 0):
+            found.append((call, copy))
+            until[call.place] = call.end
+    return found
+
+
+def _last_of_thread(call: Slice, launching: list[Slice], launched: dict[Any, Slice]) -> Slice | None:
+    """What the thread launched last before the call, in the order of the file where calls begin together."""
+    before = [s for s in launching if s.place == call.place and s.start < call.start]
+    return launched[max(before, key=lambda s: s.start).args["correlation"]] if before else None
+
+
+def _blocking(calls: list[Slice], launched: dict[Any, Slice]) -> list[tuple[Slice, Slice | None]]:
     """Synchronizations, and copies with host memory that is not pinned whose end the call waited for."""
-    launched = {s.args["correlation"]: s for s in work if s.args.get("correlation")}
-    threads = {s.place for s in calls if s.args.get("correlation") in launched}
-    found = []
+    found: list[tuple[Slice, Slice | None]] = []
     for call in calls:
-        if call.place not in threads:
-            continue
         if "synchronize" in call.name.lower():
-            found.append(call)
+            found.append((call, None))
         copy = launched.get(call.args.get("correlation")) if "memcpy" in call.name.lower() else None
         waits = copy and not re.search("Pinned|Device -> Device|DtoD", copy.name) and copy.start < call.end
         if copy and waits and copy.end <= call.end + STAGING:
-            found.append(call)
+            found.append((call, copy))
     return found
 
 
@@ -112,7 +194,7 @@ def _between(running: list[Interval], begin: int, end: int) -> list[Interval]:
     return [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if high > low]
 
 
-def _overlap(one: list[Interval], other: list[Interval]) -> int:
+def overlap(one: list[Interval], other: list[Interval]) -> int:
     """Both are disjoint and sorted."""
     starts = [low for low, _ in other]
     found = 0

@@ -8,11 +8,13 @@ Nothing here is shared with the engine: no clocks, no shadow, no binding of its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
 Op = dict[str, Any]
 Moment = tuple[str, int]
+Needs = dict[Moment, list[list[Moment]]]  # of each moment: all of (any of)
 Touched = tuple[int, str, str, int, int, bool]
 QUEUED = {"work", "record", "wait", "wait_value", "signal_value", "collective"}
 SYNCS = {"synchronize_event", "synchronize_stream", "synchronize_device"}
@@ -22,6 +24,19 @@ UNORDERED = {"host_wait", "create_event", "delete_event", "allocate", "record_st
 
 def queued(op: Op) -> bool:
     return op["op"] in QUEUED or (op["op"] == "free" and "stream" in op)
+
+
+def one_name_an_event(ops: list[Op]) -> list[Op]:
+    """Each event that is created has a name of its own, and so has what a name means after a deletion."""
+    lives: dict[Any, int] = {}
+    out = []
+    for i, op in enumerate(ops):
+        if op["op"] == "create_event":
+            lives[op["event"]] = i + 1
+        out.append(op | {"event": (op["event"], lives.get(op["event"], 0))} if "event" in op else op)
+        if op["op"] == "delete_event":
+            lives[op["event"]] = i + 1
+    return out
 
 
 def without_idle_waits(ops: list[Op]) -> list[Op]:
@@ -103,8 +118,8 @@ def _meeting(i: int, op: Op, ops: list[Op], blocks: list[Any]) -> list[list[Mome
 class Timings:
     """All states that some timing reaches, as bit sets of moments, and what comes before what in all of them."""
 
-    def __init__(self, ops: list[Op], blocks: list[Any]) -> None:
-        need = conditions(ops, blocks)
+    def __init__(self, ops: list[Op], blocks: list[Any], needs: Callable[..., Needs] = conditions) -> None:
+        need = needs(ops, blocks)
         self.moments = list(need)
         bit = {moment: 1 << n for n, moment in enumerate(self.moments)}
         masks = [(bit[m], [sum(bit[x] for x in anyof) for anyof in need[m]]) for m in self.moments]
@@ -144,7 +159,8 @@ def verdicts(program: dict[str, Any]) -> set[str]:
     """All that is wrong with it. Of a program that hangs nothing else is said, nor of one with memory in use by two
     owners whether it has races as well.
     """
-    ops, blocks = without_idle_waits(program["ops"]), program.get("default_stream_blocks", [])
+    given, blocks = one_name_an_event(program["ops"]), program.get("default_stream_blocks", [])
+    ops = without_idle_waits(given)
     timings = Timings(ops, blocks)
     if not timings.complete:
         return {"deadlock"}
@@ -153,7 +169,7 @@ def verdicts(program: dict[str, Any]) -> set[str]:
         found.discard("race")
     if any(op["op"] == "exit" for op in ops) and leaks(ops):
         found.add("leak")
-    if ops != program["ops"] or wasteful(ops, blocks):
+    if ops != given or wasteful(ops, blocks):
         found.add("redundant-wait")
     return found
 

@@ -20,8 +20,17 @@ def test_a_gap_is_split_at_the_start_and_the_end_of_the_launching_call():
     b.launch((0, 5), "first", 10, 20)
     b.launch((50, 58), "second", 61, 70)
     b.call("cudaEventQuery", 70, 75)
-    # before the first: launch 0-5, queued 5-10; then host late 20-50, launch 50-58, queued 58-61; the end 70-75
-    assert causes(b) == {"host late": 30, "launch": 13, "queued": 8, "queue empty": 5}
+    # before the first: launch 0-5, 5-10 not known; then host late 20-50, launch 50-58, queued 58-61; the end 70-75
+    assert causes(b) == {"host late": 30, "launch": 13, "queued": 3, "unknown": 5, "queue empty": 5}
+
+
+def test_the_gap_before_the_first_work_is_queued_only_where_the_recording_holds_all_work():
+    b = Builder()
+    b.launch((0, 5), "first", 500, 510)
+    b.call("cudaEventQuery", 6, 7)
+    assert causes(b) == {"launch": 5, "unknown": 495}
+    b.operation("work_submission", 0)  # our own recordings
+    assert causes(b) == {"launch": 5, "queued": 495}
 
 
 def test_a_device_without_work_while_the_host_synchronizes_is_idle_for_that_reason():

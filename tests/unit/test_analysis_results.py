@@ -40,17 +40,17 @@ def test_a_summary_prints_as_a_table() -> None:
 
 
 HEADINGS = {
-    "operators": "Operators: 1.00 us, 5 names",
+    "operators": "Operators: 1.00 us, 6 names",
     "breakdown": "Breakdown: 1.00 us, 1 device",
     "idle": "Idle: 1.00 us, idle time of 1 device",
     "syncs": "Syncs: the host blocked 1 time for 300 ns of 1.00 us",
     "memory": "Memory: 1 device",
     "compiles": "Compile: 1 compile, 100 ns of 1.00 us",
-    "samples": "Samples: 0 samples that ran, 0 that waited, 0 stacks",
+    "samples": "Samples: 0 samples of 0 stacks, 0 ns running, 0 ns waiting",
     "critical_path": (
         "CriticalPath: 1.00 us: 49 % unrecorded host, 29 % compute, 11 % host, 10 % sync return, 1.0 % launch"
     ),
-    "lint": "Lint: 1 finding of 14 rules",
+    "lint": "Lint: 1 finding of 15 rules",
 }
 
 

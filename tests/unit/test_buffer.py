@@ -183,3 +183,8 @@ def test_a_too_large_allocation_is_a_memory_error_that_names_its_size(nbytes, de
 @pytest.mark.parametrize("nbytes", [0, 1, 255, 256, 257])
 def test_dlpack_has_the_size_of_the_buffer_and_not_of_its_alignment(nbytes):
     assert np.from_dlpack(et.empty(nbytes, device="cpu")).shape == (nbytes,)
+
+
+def test_memory_that_no_machine_has_is_a_memory_error():
+    with pytest.raises(MemoryError, match=r"cannot allocate 1152921504606846976 bytes on cpu:0"):
+        et.empty(1 << 60)

@@ -1,10 +1,18 @@
 """The command line: exit codes, and errors in one line."""
 
+import os
+import re
+import subprocess
+import sys
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 import eventide as et
 from eventide.cli import _main, main
 from eventide.cli.commands import _run
+from eventide.report import Fitted
 
 
 def test_version_is_printed(capsys):
@@ -84,3 +92,33 @@ def test_the_command_line_error_class_covers_all_errors_of_typer():
 )
 def test_shapes_and_flops_of_torch_bring_its_operators_and_modules_do_not(given, wanted):
     assert _run.torch_parts(given) == wanted
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_number_keeps_its_unit_in_a_narrow_terminal(width):
+    rows = [
+        ["a name of thirty characters ...", "annotation", "12.3 ms", "1.23 s", "1,234", "99.9 us", "100 us", "101 us"]
+    ]
+    heads = ("Host code", "kind", "self", "total", "count", "min", "median", "max")
+    out = StringIO()
+    Console(file=out, width=width, color_system=None).print(Fitted(heads, rows, 2))
+    head, row, *rest = out.getvalue().splitlines()
+    assert not rest
+    assert len(row.rstrip()) <= width
+    numbers = re.split(r" {2,}", row.strip())[2:]
+    assert numbers == rows[0][2 : 2 + len(numbers)]
+    assert "12.3 ms" in numbers
+    assert len(numbers) >= {60: 2, 80: 4, 100: 6}[width]
+    assert head.split()[:3] == ["Host", "code", "kind"]
+
+
+def test_shell_completion_installs(tmp_path):
+    environment = {**os.environ, "HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [sys.executable, "-m", "eventide", "--install-completion", "bash"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    script = next(tmp_path.rglob("*.sh"))
+    assert "_EVENTIDE_COMPLETE=complete_bash" in script.read_text()
+    asked = {**environment, "_EVENTIDE_COMPLETE": "complete_bash", "COMP_WORDS": "eventide rep", "COMP_CWORD": "1"}
+    found = subprocess.run(command[:3], env=asked, capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["report"]

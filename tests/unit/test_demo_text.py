@@ -6,6 +6,7 @@ import json
 import os
 import re
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -98,8 +99,10 @@ def test_the_demo_prints_what_was_recorded_and_its_path(result, recorded):
     assert re.search(rf"^ *train +24 +{re.escape(time(row.total))} ", shown, re.MULTILINE)
     assert f"The host blocked {recorded.sync_count} times, {time(recorded.sync_time)} in all." in shown
     assert f" {recorded.records:,} records, 0 dropped." in shown
-    native, view = recorded.files
-    assert f"Saved as {native} (try: eventide report {native}) and {view}" in shown
+    native, view, page = recorded.files
+    assert f"Saved as {native} (try: eventide report {native}), {page} (its report: open it in a browser)" in shown
+    assert view in shown
+    assert "<title>demo - eventide</title>" in Path(page).read_text("utf-8")
 
 
 @pytest.mark.parametrize(("events", "code"), [(RIGHT, 0), (dataclasses.replace(RIGHT, identical=19), 1)])

@@ -120,3 +120,10 @@ def test_a_device_that_is_registered_again_has_its_own_backend_and_its_old_hooks
         stream.close()
         del stream
     et.Device.unregister("again")
+
+
+def test_the_name_of_a_device_of_torch_is_suggested():
+    with pytest.raises(
+        et.UsageValueError, match=r"there is no device type 'cuda'; for that of torch write torch:cuda; "
+    ):
+        et.Stream("cuda")

@@ -123,6 +123,7 @@ def test_findings_survive_a_round_trip_through_json():
         "works": 4,
         "known": 3,
         "forgotten": 0,
+        "not_covered": [],
         "text": "3 of 4 work items had known accesses",
     }
     race = document["findings"][0]

@@ -1,13 +1,18 @@
 """Host threads that hand over to each other, under the sanitizer."""
 
+import asyncio
+import os
 import queue
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
 
 import eventide as et
+from eventide.backends.sim import Sim
 from tests.helpers import TIMEOUT, Background
 from tests.unit.declared_work import fill, total
 
@@ -86,6 +91,83 @@ def hand_over_with_future(first, second):
         second()
 
 
+def hand_over_with_simple_queue(first, second):
+    q = queue.SimpleQueue()
+    thread = threading.Thread(target=lambda: (first(), q.put(1)))
+    thread.start()
+    assert q.get(timeout=TIMEOUT) == 1
+    second()
+    thread.join(TIMEOUT)
+
+
+def hand_over_with_event_loop(first, second):
+    async def main():
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        thread = threading.Thread(target=lambda: (first(), loop.call_soon_threadsafe(done.set)))
+        thread.start()
+        await asyncio.wait_for(done.wait(), TIMEOUT)
+        second()
+        thread.join(TIMEOUT)
+
+    asyncio.run(main())
+
+
+def hand_over_with_to_thread(first, second):
+    async def main():
+        await asyncio.to_thread(first)
+        second()
+
+    asyncio.run(main())
+
+
+def hand_over_with_thread_pool(first, second):
+    with ThreadPool(1) as workers:
+        workers.apply(first)
+        second()
+
+
+def hand_over_with_map_of_a_thread_pool(first, second):
+    with ThreadPool(1) as workers:
+        list(workers.imap(lambda call: call(), [first]))
+        second()
+
+
+def hand_over_with_pipe(first, second):
+    read, write = os.pipe()
+    thread = threading.Thread(target=lambda: (first(), os.write(write, b"1")))
+    thread.start()
+    assert os.read(read, 1) == b"1"
+    second()
+    thread.join(TIMEOUT)
+    os.close(read)
+    os.close(write)
+
+
+def hand_over_with_done(first, second):
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(first)
+        while not future.done():
+            time.sleep(0)
+        second()
+
+
+def hand_over_with_older_condition(first, second, condition=threading.Condition()):
+    done = []
+
+    def work():
+        first()
+        with condition:
+            done.append(1)
+            condition.notify_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    with condition:
+        assert condition.wait_for(lambda: done, TIMEOUT)
+    second()
+    thread.join(TIMEOUT)
+
+
 HAND_OVERS = [value for name, value in list(globals().items()) if name.startswith("hand_over_with_")]
 
 
@@ -122,8 +204,62 @@ def test_threads_without_a_hand_over_race(stream, other):
     assert [f.kind for f in findings] == ["race"]
 
 
+OLDER_LOCK = threading.Lock()
+OLDER_QUEUE: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+
+@pytest.mark.parametrize("how", ["a lock made before", "a queue made before", "memory alone"])
+def test_a_hand_over_that_may_be_unseen_makes_a_finding_possible(stream, other, how):
+    OLDER_LOCK.acquire()
+    flag = []
+    give, take = {
+        "a lock made before": (OLDER_LOCK.release, lambda: OLDER_LOCK.acquire(timeout=TIMEOUT)),
+        "a queue made before": (lambda: OLDER_QUEUE.put(1), lambda: OLDER_QUEUE.get(timeout=TIMEOUT)),
+        "memory alone": (lambda: flag.append(1), lambda: [time.sleep(0) for _ in iter(lambda: bool(flag), True)]),
+    }[how]
+    array = np.zeros(4)
+    with et.sanitize() as findings:
+        thread = threading.Thread(
+            target=lambda: (stream.submit(fill, array), stream.synchronize(TIMEOUT), give()), daemon=True
+        )
+        thread.start()
+        take()
+        other.submit(total, array).result(TIMEOUT)
+        thread.join(TIMEOUT)
+    if OLDER_LOCK.locked():
+        OLDER_LOCK.release()
+    assert [(f.kind, f.certainty, f.doubt) for f in findings] == [("race", "possible", "unseen")]
+    assert "a host thread has waited for 'fill'; a hand-over of it that is not traced would order the two" in str(
+        findings
+    )
+
+
+def test_a_race_that_no_hand_over_can_order_is_certain(stream, other):
+    array = np.zeros(4)
+    with et.sanitize() as findings:
+        stream.submit(fill, array)  # no thread has waited for it
+        Background(lambda: other.submit(total, array).result(TIMEOUT)).result()
+    assert [(f.kind, f.certainty) for f in findings] == [("race", "certain")]
+
+
+def test_our_own_locks_order_nothing():
+    """Such as those of a device in Python: they would hide races of the program."""
+    tokens = []
+
+    class Tokens(et.hooks.Observer):
+        def host_signal(self, record):
+            tokens.append(record.name)
+
+    with et.sanitize(), et.hooks.observe(Tokens()):
+        et.Device.register(Sim(), name="sim_with_new_locks")
+        with et.Stream.open("sim_with_new_locks") as one:
+            one.submit(int).result(TIMEOUT)
+    et.Device.unregister("sim_with_new_locks")
+    assert tokens == []
+
+
 def test_nothing_stays_patched_afterwards():
-    places = (threading.Thread, threading.Event, queue.Queue, threading)
+    places = (threading.Thread, threading.Event, queue.Queue, threading, queue, os, asyncio.BaseEventLoop)
     before = [dict(vars(place)) for place in places]
     with et.sanitize():
         assert threading.Lock is not before[3]["Lock"]
@@ -138,6 +274,23 @@ def test_nothing_stays_patched_afterwards():
     thread = threading.Thread(target=lambda: None)
     thread.start()
     thread.join(TIMEOUT)
+
+
+def test_a_simple_queue_behaves_as_before():
+    older = queue.SimpleQueue()
+    with et.sanitize():
+        q = queue.SimpleQueue()
+        q.put_nowait(1)
+        q.put(2, False)
+        assert (q.qsize(), q.get_nowait(), q.get(), q.empty()) == (2, 1, 2, True)
+        with pytest.raises(queue.Empty):
+            q.get(timeout=0)
+        assert isinstance(older, queue.SimpleQueue)
+        assert isinstance(q, type(older))
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.write(1 << 20, b"")
+    q.put(3)
+    assert q.get() == 3
 
 
 def test_items_put_before_the_sanitizer_started_are_returned_unchanged():

@@ -137,6 +137,43 @@ def test_the_registries_live_in_torch_compat_and_are_importable_from_hooks(hook,
     assert getattr(et.hooks.torch_compat, function) is getattr(et.hooks, function)
 
 
+def test_a_registry_has_the_name_of_its_hook(hook, registry):
+    assert registry.name == hook
+    assert isinstance(registry, et.hooks.CallbackRegistry)
+    with pytest.raises(AttributeError):
+        registry.name = "other"
+
+
+def test_callback_list_has_the_callbacks_in_order_and_no_observers(hook, registry):
+    def first(*_): ...
+    def second(*_): ...
+
+    before = registry.callback_list
+    with (
+        registry.add_callback(first),
+        et.hooks.observe(type("All", (et.hooks.Observer,), {hook: lambda self, record: None})()),
+        et.hooks.on(hook, second, device="cpu"),
+        registry.add_callback(first),
+    ):
+        assert registry.callback_list == (*before, first, second, first)
+    assert registry.callback_list == before
+    with pytest.raises(AttributeError):
+        registry.callback_list = []
+
+
+def test_callback_list_inside_a_callback_has_the_callbacks_of_now(registry, hook):
+    seen: list[int] = []
+    before = len(registry.callback_list)
+
+    def once(*_):
+        subscription.close()
+        seen.append(len(registry.callback_list) - before)
+
+    subscription = registry.add_callback(once)
+    registry.fire_callbacks(*ARGUMENTS[hook])
+    assert seen == [0]
+
+
 def test_statistics_exist_for_hooks_without_a_registry(stream):
     before = et.hooks.statistics("work_submission")
     with et.hooks.on("work_submission", lambda *_: None):

@@ -55,6 +55,45 @@ def test_work_without_a_launch_and_launches_without_work_are_found(found):
     assert findings["launches without device work"].checked == 2
 
 
+@pytest.mark.parametrize("api", ["cudaStream{}Capture", "hipStream{}Capture_v2"])
+def test_launches_into_the_capture_of_a_graph_are_not_without_work(found, api):
+    document = [
+        *SOUND,
+        event(CALL, api.format("Begin"), 30, 1),
+        event(CALL, "cudaLaunchKernel", 32, 5, correlation=5),
+        event(CALL, "cudaMemcpyAsync", 38, 1, correlation=6),
+        event(CALL, api.format("End"), 40, 1),
+    ]
+    assert found(document) == {}
+    late = event(CALL, "cudaLaunchKernel", 50, 5, correlation=7)
+    other = event({**CALL, "tid": 10}, "cudaLaunchKernel", 32, 5, correlation=8)
+    finding = found([*document, late, other])["launches without device work"]
+    assert (finding.count, finding.checked) == (2, 3)
+
+
+def test_a_step_that_ends_inside_an_operator_is_no_defect(found):
+    span = {"ph": "X", "pid": 1, "tid": 1}
+    step = {**span, "cat": "user_annotation"}
+    operator = event({**span, "cat": "cpu_op"}, "Optimizer.step#SGD.step", 6, 8)
+    assert found([event(step, "ProfilerStep#0", 0, 10), operator, event(step, "ProfilerStep#1", 10, 10)]) == {}
+    assert found([event(step, "part", 0, 10), operator])["slices that do not nest"].count == 1
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.999])
+def test_a_perfetto_file_that_was_cut_is_truncated_and_its_rows_are_missing(tmp_path, share):
+    span = {"ph": "X", "pid": 1, "tid": 1}
+    trace = read(tmp_path / "t.json", [event(span, f"name {row}", row, 1) for row in range(3000)])
+    trace.save(tmp_path / "t.pftrace")
+    assert analysis.lint(et.open_trace(tmp_path / "t.pftrace")).findings == ()
+    whole = (tmp_path / "t.pftrace").read_bytes()
+    (tmp_path / "cut.pftrace").write_bytes(whole[: int(len(whole) * share)])
+    cut = et.open_trace(tmp_path / "cut.pftrace")
+    findings = {finding.rule: finding for finding in analysis.lint(cut).findings}
+    assert findings["truncated"].checked == int(len(whole) * share)
+    assert findings["rows missing"].count == 3000 - len(cut.spans) > 0
+    assert "1. The file was cut: " in cut.report()
+
+
 def test_work_that_starts_before_its_launch_is_a_clock_mismatch(found):
     document = [SOUND[0], event(KERNEL, "early", 9, 7, correlation=4)]
     finding = found(document)["work that starts before its launch"]
@@ -124,7 +163,7 @@ def test_records_that_a_recording_dropped_are_a_finding():
 def test_the_command_exits_with_1_on_findings_and_0_without(tmp_path, capsys):
     sound, odd = write(tmp_path / "sound.json", SOUND), write(tmp_path / "odd.json", SOUND[1:])
     assert main(["trace", "lint", str(sound)]) == 0
-    assert "Nothing odd: 14 rules looked at the trace." in capsys.readouterr().out
+    assert "Nothing odd: 15 rules looked at the trace." in capsys.readouterr().out
     assert main(["trace", "lint", str(odd)]) == 1
     assert "1 of 1 device work without a launch" in capsys.readouterr().out
     assert main(["trace", "lint", "--json", str(odd)]) == 1

@@ -10,7 +10,7 @@ import pytest
 
 import eventide as et
 from eventide.cli._arguments import require_file, trace_or_newest
-from eventide.cli.commands._run import _recording_path
+from eventide.run import recording_path
 from eventide.sanitizer import load_suppressions
 from eventide.testing.conformance import Report
 
@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[Call, str]] = {
         r"cannot write .*verified\.md: .*; name another file",
     ),
     "eventide report FILE": (lambda path: require_file(str(path), "check"), "there is no file .*; check the path"),
-    "eventide run -o": (lambda path: _recording_path(path / "t.eventide"), "there is no directory .*; create it first"),
+    "eventide run -o": (lambda path: recording_path(path / "t.eventide"), "there is no directory .*; create it first"),
 }
 
 

@@ -9,9 +9,11 @@ from itertools import pairwise
 import pytest
 
 import eventide as et
+from eventide._util import format as format_
+from eventide._util.html_text import visible
+from eventide.analysis import best_edits
 from eventide.report import gather
 from eventide.report.page import make_page
-from eventide.report.page._escape import visible
 from tests.reference.page import Page, read_page
 
 HOSTILE = [
@@ -144,3 +146,16 @@ def test_a_trace_without_spans_is_a_page():
     text = page_of(et.Trace({}))
     assert read_page(text).spans == []
     assert "Findings" in text
+
+
+def test_the_page_has_the_best_edits_with_their_intervals():
+    trace = trace_of([(0, "launch", 0, 100_000), (2, "gemm", 100_000, 800_000), (2, "copy in", 900_000, 100_000)])
+    page = make_page(trace, gather(trace, "t"))
+    table = page.partition('<section id="edits">')[2].partition("</section>")[0]
+    found = best_edits(trace, count=10)
+    assert found.rows
+    for row in found.rows:
+        assert f"<td>{row.name}</td><td>{row.edit}</td>" in table
+        assert f"{format_.time(row.low)} to {format_.time(row.high)}" in table
+    host_only = trace_of([(0, "f", 0, 100)])
+    assert '<section id="edits">' not in make_page(host_only, gather(host_only, "t"))

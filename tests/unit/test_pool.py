@@ -1,6 +1,9 @@
 """`EventPool`: LIFO reuse with the id kept, and a reused event has the state of a new one."""
 
 import gc
+import subprocess
+import sys
+import threading
 
 import pytest
 
@@ -196,3 +199,116 @@ def test_an_event_outlives_its_pool(stream, gate):
     assert event.query() is False
     gate.open()
     event.synchronize(timeout=TIMEOUT)
+
+
+def test_the_default_stream_of_a_pool_is_used_where_none_is_given(stream, other):
+    pool = et.EventPool(stream)
+    assert pool.default_stream is stream
+    with other, hook_calls("event_record") as recorded, hook_calls("event_wait") as waited:
+        event, number = pool.acquire(), pool.acquire_id()
+        event.record()
+        event.wait()
+        pool.record(number)
+        pool.wait(number)
+        pool.acquire(stream=other).record()
+        pool.record(event)
+        pool.record(event, other)
+    assert [where for _, where in recorded] == [stream.stream_id] * 2 + [
+        other.stream_id,
+        stream.stream_id,
+        other.stream_id,
+    ]
+    assert [where for _, where in waited] == [stream.stream_id] * 2
+
+
+def test_a_pool_takes_the_device_of_its_default_stream():
+    stream = et.Stream("sim:1")
+    assert et.EventPool(default_stream=stream).acquire().device == et.Device("sim:1")
+    assert et.EventPool("sim", default_stream=stream).default_stream is stream
+    with pytest.raises(et.UsageValueError, match="cannot be the default stream of a pool for 'cpu'"):
+        et.EventPool("cpu", default_stream=stream)
+    with pytest.raises(et.UsageTypeError, match=r"EventPool\(\) got two default streams"):
+        et.EventPool(stream, default_stream=stream)
+    with pytest.raises(et.UsageTypeError, match=r"EventPool\(\) needs a Stream or None, not int"):
+        et.EventPool("cpu", default_stream=3)  # type: ignore[arg-type]
+    stream.close(TIMEOUT)
+
+
+def test_the_pool_of_a_device_is_shared_by_the_process():
+    pool = et.event_pool("cpu")
+    assert et.event_pool(et.Device("cpu", 0)) is pool is et.event_pool()
+    assert et.event_pool("sim:1") is not et.event_pool("sim")
+    assert pool.acquire().device.type == "cpu"
+
+
+def test_threads_get_the_same_shared_pool():
+    start, found = threading.Barrier(4), []
+
+    def get() -> None:
+        start.wait(TIMEOUT)
+        found.append(et.event_pool("sim:3"))
+
+    threads = [threading.Thread(target=get) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT)
+    assert len(found) == 4
+    assert len({id(pool) for pool in found}) == 1
+
+
+def test_the_flags_of_torchs_pool_are_accepted_by_id_and_notify_too(pool, stream, gate):
+    gate.hold(stream)
+    number, notified = pool.acquire_id(), []
+    pool.record(number, stream, sync_event=True)
+    pool.wait(number, stream, sync_event=True)
+    assert pool.notify(number, notified.append) is True
+    gate.open()
+    pool.synchronize(number, timeout=TIMEOUT)
+    assert pool.notify(number, lambda event: None) is False
+
+
+def test_a_forked_child_has_shared_pools_of_its_own():
+    program = """
+import os, eventide as et
+pool = et.event_pool("cpu")
+pid = os.fork()
+if pid == 0:
+    mine = et.event_pool("cpu")
+    stream = et.Stream("cpu")
+    event = mine.acquire()
+    event.record(stream)
+    event.synchronize(10)
+    os._exit(0 if mine is not pool else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode == 0
+
+
+def test_reset_of_a_pooled_event_keeps_it_in_use(pool, stream, other):
+    event = pool.acquire(stream=stream)
+    number = identify(event, stream)
+    event.reset(other, enable_timing=True)
+    assert (event.event_id, event.enable_timing, pool.stats().in_use) == (0, True, 1)
+    with hook_calls("event_record") as recorded:
+        event.record()
+    assert recorded == [(number, other.stream_id)]
+    event.synchronize(TIMEOUT)
+    del event
+    assert pool.stats() == et.PoolStats(created=1, in_use=0, cached=1, reused=0)
+
+
+def test_reset_fires_deletion_and_refuses_wrong_types(stream):
+    event = et.Event("cpu", blocking=True)
+    number = identify(event, stream)
+    with hook_calls("event_deletion") as deleted, hook_calls("event_creation") as created:
+        event.reset()
+        event.reset()
+        assert event.blocking
+        event.record(stream)
+    assert (deleted, created) == ([(number,)], [(number,)])
+    with pytest.raises(et.UsageTypeError, match="reset needs a Stream or None, not int"):
+        event.reset(3)  # type: ignore[arg-type]
+    with pytest.raises(et.UsageTypeError, match="enable_timing must be True or False, not int"):
+        event.reset(None, 1)  # type: ignore[arg-type]
+    assert event.version == 1

@@ -15,3 +15,7 @@ def test_every_public_name_is_an_attribute():
 
 def test_analysis_is_reachable():
     assert et.analysis is importlib.import_module("eventide.analysis")
+
+
+def test_dir_lists_the_public_names():
+    assert {name for name in dir(et) if not name.startswith("__")} == set(et.__all__)

@@ -16,6 +16,19 @@ from eventide.recording import recover_trace
 from tests.unit.recordings import leftovers, marks
 
 
+def test_a_child_forked_right_after_stop_does_not_keep_the_memory_of_the_buffer() -> None:
+    recorder = et.Recorder(buffer=1 << 28).start()
+    (buffer,) = leftovers()
+    recorder.close()  # the kernel needs milliseconds to free that much: it is freed on another thread, before the fork
+    child = os.fork()
+    if not child:
+        files = [
+            str(Path(f"/proc/self/fd/{fd}").readlink()) for fd in range(20) if os.path.lexists(f"/proc/self/fd/{fd}")
+        ]
+        os._exit(buffer in " ".join([Path("/proc/self/maps").read_text(), *files]))
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_a_path_that_cannot_be_written_is_an_error_of_start(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no directory '.*nowhere'; make it first") as missing:
         et.Recorder(tmp_path / "nowhere" / "a.eventide").start()
@@ -232,3 +245,10 @@ def test_a_running_recording_can_be_read_and_not_recovered(tmp_path: Path) -> No
         et.instant("2")
         assert marks(et.open_trace(tmp_path / "a.eventide")) == [1, 2]
     assert leftovers() == []
+
+
+@pytest.mark.parametrize("name", ["x.pftrace", "x.json.gz", "x.PARQUET"])
+def test_a_recorder_refuses_the_suffix_of_another_format(tmp_path, name):
+    with pytest.raises(et.UsageValueError, match=r"a recorder writes \.eventide files, not .*recorder\.trace\.save"):
+        et.Recorder(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,9 @@ import pytest
 import eventide as et
 from eventide.run import Settings
 
-FULL = Settings("t.eventide", True, 2.5, "SIGUSR1", 3.0, "SIGUSR2", 0.5, (1, 1, 2, 0), ("ops", "shapes"), 7.0)
+FULL = Settings(
+    "t.eventide", True, 2.5, "SIGUSR1", 3.0, "SIGUSR2", 0.5, (1, 1, 2, 0), ("ops", "shapes"), 7.0, 8, "t", 1, 2
+)
 
 
 def text(**changes):
@@ -30,7 +32,7 @@ def test_every_setting_of_the_example_differs_from_its_default():
     ("given", "error", "message"),
     [
         (text(color="red"), et.UsageValueError, "EVENTIDE_RUN has no setting 'color'; the settings are path, ring"),
-        ('{"path": "t"}', et.UsageValueError, "EVENTIDE_RUN lacks the setting 'dump_on'"),
+        ('{"path": "t"}', et.UsageValueError, "EVENTIDE_RUN lacks the setting 'buffer_mib'"),
         ("{", et.UsageValueError, "EVENTIDE_RUN is not JSON: .*; start the program with eventide run"),
         ("[]", et.UsageTypeError, "EVENTIDE_RUN is a JSON object, not list"),
         (text(ring=1), et.UsageTypeError, "EVENTIDE_RUN: ring is bool, not 1"),

@@ -1,7 +1,10 @@
 """The same engine over a stored trace: the findings are those of the live run."""
 
 import json
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -53,6 +56,18 @@ def columns(stream, other):
     other.submit(total, matrix[:, 4:6])
 
 
+def pooled(stream, other):
+    array = np.zeros(64)
+    pool = et.EventPool("cpu")
+    stream.submit(fill, array)
+    event = pool.acquire()
+    event.record(stream)
+    pool.release(event)
+    again = pool.acquire()  # the same id, and no record
+    other.wait_event(again)
+    other.submit(total, array).result(TIMEOUT)
+
+
 def threads(stream, other):
     array = np.zeros(64)
     stream.submit(fill, array)
@@ -62,7 +77,7 @@ def threads(stream, other):
     other.submit(total, array)  # the thread has handed over
 
 
-@pytest.mark.parametrize("program", [race, ordered, wasteful, freed_too_early, columns, threads])
+@pytest.mark.parametrize("program", [race, ordered, wasteful, freed_too_early, columns, pooled, threads])
 def test_a_stored_trace_has_the_findings_of_the_live_run(program, stream, other, tmp_path):
     path = tmp_path / "run.eventide"
     with et.Recorder(path, stacks=True), et.sanitize() as live:
@@ -111,3 +126,39 @@ def test_the_command_checks_a_trace(stream, other, tmp_path, capsys):
     assert main(["check", "--json", str(path)]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [finding["kind"] for finding in document["findings"]] == ["race"]
+
+
+def pool_of_threads(stream, other):
+    array = np.zeros(64)
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(lambda: (stream.submit(fill, array), stream.synchronize(TIMEOUT))).result(TIMEOUT)
+    other.submit(total, array).result(TIMEOUT)
+
+
+def arrays_that_come_and_go(stream, other):
+    for _ in range(20):  # the second has the address of the first
+        stream.submit(fill, np.zeros(5000)).result(TIMEOUT)
+        other.submit(fill, np.zeros(5000)).result(TIMEOUT)
+
+
+@pytest.mark.parametrize("program", [threads, pool_of_threads, arrays_that_come_and_go])
+def test_a_recording_alone_has_what_the_live_verdict_needs(program, stream, other, tmp_path):
+    with et.Recorder(tmp_path / "run.eventide", stacks=True):
+        program(stream, other)
+    assert list(check_trace(open_trace(tmp_path / "run.eventide"))) == []
+    assert type(threading.Lock()).__module__ == "_thread"  # nothing stays patched
+
+
+def test_a_program_without_accesses_is_recorded_with_unchanged_locks(tmp_path):
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "import queue, threading, eventide as et\n"
+        "before = threading.Lock, queue.SimpleQueue, threading.Thread.start\n"
+        "with et.Recorder():\n"
+        "    et.Stream('cpu').submit(int).result()\n"
+        "    assert (threading.Lock, queue.SimpleQueue, threading.Thread.start) == before\n"
+        "    et.work(int, reads=())\n"
+        "    assert threading.Lock is not before[0]\n"
+        "assert (threading.Lock, queue.SimpleQueue, threading.Thread.start) == before\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True, timeout=100)

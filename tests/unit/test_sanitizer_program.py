@@ -5,6 +5,7 @@ import pytest
 from eventide.errors import UsageError
 from eventide.sanitizer import check_program, check_program_findings
 from eventide.sanitizer.output._words import headline
+from eventide.sanitizer.program import _walk
 
 X = {"buffer": "x", "from": 0, "to": 64}
 
@@ -71,6 +72,45 @@ def test_a_finding_names_both_steps_in_the_words_of_the_program():
     )
     assert (race.second.nbytes, race.fix.action, race.fix.stream) == (64, "wait", "copy")
     assert len(race.fingerprint) == 16 and race.fingerprint == check_program_findings({"ops": ops})[0].fingerprint
+
+
+BEFORE_AND_AFTER = [
+    {"op": "work", "stream": 1, "writes": [X]},
+    {"op": "record", "event": "e", "stream": 1},
+    {"op": "wait", "event": "e", "stream": 2},
+    {"op": "work", "stream": 2, "writes": [X]},
+]
+DELETED, CREATED = ({"op": op, "event": "e", "thread": 1} for op in ("delete_event", "create_event"))
+HELD_UP = [
+    {"op": "wait_value", "semaphore": "s", "value": 1, "stream": 2},
+    {"op": "signal_value", "semaphore": "s", "value": 1, "stream": 3},
+]
+
+
+@pytest.mark.parametrize("between", [[DELETED, CREATED], [DELETED], [CREATED]], ids=["both", "deleted", "created"])
+@pytest.mark.parametrize("held_up", [[], HELD_UP], ids=["", "with queues that can be held up"])
+def test_an_event_that_takes_the_name_of_another_has_none_of_its_records(between, held_up):
+    ops = [*BEFORE_AND_AFTER[:2], *between, *BEFORE_AND_AFTER[2:], *held_up]
+    assert {f.kind for f in check_program_findings({"ops": ops})} >= {"wait-on-unrecorded", "race"}
+    again = [*BEFORE_AND_AFTER[:2], *between, *BEFORE_AND_AFTER[1:], *held_up]
+    assert "race" not in {f.kind for f in check_program_findings({"ops": again})}
+
+
+def test_a_wait_keeps_its_record_when_the_event_is_deleted_after_it():
+    ops = [HELD_UP[0], *BEFORE_AND_AFTER[:3], DELETED, CREATED, BEFORE_AND_AFTER[3], HELD_UP[1]]
+    assert check_program({"ops": ops}) == "ok"  # it runs after the deletion: the signal comes last
+
+
+def test_an_event_that_is_created_twice_and_deleted_once_leaks():
+    ops = [CREATED, CREATED, DELETED, {"op": "exit"}]
+    (leak,) = check_program_findings({"ops": ops})
+    assert (leak.kind, leak.event, leak.second.work) == ("leak", "e", 1)
+
+
+def test_the_advice_names_no_record_of_a_deleted_event():
+    ops = [*BEFORE_AND_AFTER[:2], DELETED, BEFORE_AND_AFTER[3]]
+    (race,) = check_program_findings({"ops": ops})
+    assert (race.kind, race.fix.action, race.fix.recorded) == ("race", "wait", False)
 
 
 def test_a_deadlock_names_each_stream_and_what_it_waits_for():
@@ -199,3 +239,22 @@ WRITE = {"op": "work", "stream": 1, "writes": [X]}
 def test_a_headline_lists_both_accesses_in_the_order_of_submission(ops, words):
     (finding,) = check_program_findings({"ops": ops})
     assert headline(finding, {}) == words
+
+
+def test_the_findings_of_many_waits_are_named_from_one_table(monkeypatch):
+    looked_up = []
+    walker = _walk._Walker  # the work is counted, not timed
+    stream = walker._stream
+    monkeypatch.setattr(walker, "_stream", lambda self, label: looked_up.append(label) or stream(self, label))
+    ops = [
+        step
+        for n in range(200)
+        for step in (
+            {"op": "work", "stream": "a", "writes": [X | {"buffer": f"b{n}"}]},
+            {"op": "record", "event": n, "stream": "a"},
+            {"op": "wait", "event": n, "stream": "b"},
+        )
+    ]
+    found = check_program_findings({"ops": [*ops, {"op": "work", "stream": "b"}]})
+    assert [(f.kind, f.event, f.second.stream) for f in found] == [("redundant-wait", n, "b") for n in range(199)]
+    assert len(looked_up) <= len(ops) + 3  # once a step and once a name, however many findings

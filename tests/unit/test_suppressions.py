@@ -1,5 +1,8 @@
 """Suppressions: by fingerprint, kind, function and file, each with its reason."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 import eventide as et
@@ -34,6 +37,25 @@ def test_a_matching_finding_is_suppressed_with_its_reason(conditions):
     assert findings.suppressed[0].finding is RACE
     assert findings.summary == "clean (1 suppressed): 2 of 2 work items had known accesses"
     assert "suppressed: race, because known" in plain_text(findings)
+
+
+def test_a_fingerprint_holds_when_the_project_moves_or_a_line_is_added():
+    def moved(folder, lines, extra=()):
+        sides = [
+            replace(
+                side, stack=(*extra, *((f"{folder}/{file[9:]}", line + lines, name) for file, line, name in side.stack))
+            )
+            for side in (RACE.first, RACE.second)
+        ]
+        return replace(RACE, first=sides[0], second=sides[1]).fingerprint
+
+    assert RACE.fingerprint == moved("/project", 0) == moved("/elsewhere", 0) == moved(".", 3)
+    ours = (str(Path(et.__file__).parent / "runtime" / "_stream.py"), 7, "submit")
+    assert moved("/project", 0, (ours,)) == RACE.fingerprint
+    assert replace(RACE, kind="use-after-free").fingerprint != RACE.fingerprint
+    assert replace(RACE, second=replace(RACE.second, name="evaluate")).fingerprint != RACE.fingerprint
+    other = replace(RACE.second, stack=(("/project/src/model.py", 12, "evaluate"),))
+    assert replace(RACE, second=other).fingerprint != RACE.fingerprint
 
 
 @pytest.mark.parametrize(

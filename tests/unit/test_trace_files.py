@@ -68,7 +68,7 @@ def test_a_missing_file_is_an_os_error_that_names_it(tmp_path, suffix):
 
 
 def test_a_directory_that_is_no_trace_is_a_usage_error(tmp_path):
-    with pytest.raises(et.UsageError, match=r"is a directory without a trace's .parquet files"):
+    with pytest.raises(et.UsageError, match=r"is a directory without .eventide or .parquet files"):
         et.open_trace(tmp_path)
     (tmp_path / "a.eventide").mkdir()
     with pytest.raises(et.UsageError, match=r"a.eventide' is a directory"):

@@ -167,7 +167,7 @@ def test_a_directory_gives_its_newest_run_and_several_hosts_are_a_question(tmp_p
     with pytest.raises(et.UsageError, match=r"holds profiles of 2 hosts \(a, b\); give the path of one"):
         et.open_trace(tmp_path / "logs")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(et.UsageError, match=r"is a directory without a trace's \.parquet files or JAX's profiles"):
+    with pytest.raises(et.UsageError, match=r"is a directory without \.eventide or \.parquet files or JAX's profiles"):
         et.open_trace(tmp_path / "empty")
 
 

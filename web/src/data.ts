@@ -47,12 +47,13 @@ export interface Index {
   lanes: LaneEntry[];
   coarse: { buckets: number; b: number } | null;
   fine: { buckets: number; b: number } | null;
-  gaps: { group: string; rows: Rows }[];
+  gaps: { group: string; rows: Rows; used: number[] }[]; // used: the causes that occur
   causes: string[];
   path: Rows | null; // start, duration, lane + 1
   counters: Series[];
   stacks: number | null;
   edges: string[];
+  missing: [[number, number], [number, number]][]; // edges that the program lacks: lane and time of both ends
 }
 
 const cache = new Map<number, Promise<Uint8Array>>();

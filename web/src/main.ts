@@ -1,8 +1,12 @@
 // Starts the page: reads the index, connects the timeline with keys, pointer, search, panel and the URL's hash.
 
+import { themeOf } from "./colours";
 import { readIndex } from "./data";
 import { linksOf, showRange, showSpan } from "./details";
 import * as format from "./format";
+import { enableFlame, filterFlame } from "./flame";
+import { showCauses } from "./gaps";
+import { Strip } from "./strip";
 import { enableSorting, filterTables } from "./tables";
 import { type Span, Timeline } from "./timeline";
 
@@ -13,7 +17,9 @@ const panel = get("panel");
 const live = get("live");
 const search = get<HTMLInputElement>("search");
 const canvas = get<HTMLCanvasElement>("lanes");
-const timeline = new Timeline(index, canvas, get("scroller"), get("spacer"));
+const strip = new Strip(index, get<HTMLCanvasElement>("strip"));
+const timeline = new Timeline(index, canvas, get("scroller"), get("spacer"), strip);
+timeline.painted = () => strip.paint(timeline);
 
 // ---- selection ------------------------------------------------------------------------------------------------------
 
@@ -82,6 +88,7 @@ function runSearch(): void {
   timeline.matches = query ? new Set(matches) : null;
   live.textContent = query ? `${matches.length} names match` : "";
   filterTables(query);
+  filterFlame(query);
   timeline.draw();
 }
 
@@ -279,16 +286,25 @@ canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointe
 
 // ---- theme ----------------------------------------------------------------------------------------------------------
 
+function restyle(): void {
+  strip.restyle();
+  timeline.restyle();
+  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)), themeOf());
+}
+
 const themes = get("theme");
 themes.addEventListener("click", () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--scheme").trim() === "dark";
   document.documentElement.dataset["theme"] = dark ? "light" : "dark";
-  timeline.restyle();
+  restyle();
 });
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timeline.restyle());
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
 window.addEventListener("resize", () => timeline.draw());
 
+strip.listen(timeline, store);
+restyle();
 enableSorting();
+enableFlame();
 document.documentElement.classList.add("scripted");
 timeline.draw();
 void restore();

@@ -3,6 +3,8 @@
 import { kindColour, ramp, type Theme, themeOf } from "./colours";
 import { columns, type Index, inflateOnce, Tiles } from "./data";
 import * as format from "./format";
+import { causePattern } from "./gaps";
+import type { Strip } from "./strip";
 import { type Box, type Frame, Painter } from "./lanes";
 
 const LANE = 17; // height of a lane, with its gap
@@ -43,6 +45,7 @@ export class Timeline {
   private dim: Uint32Array[] = [];
   private readonly context: CanvasRenderingContext2D;
   private queued = false;
+  painted: () => void = () => undefined; // called after each frame
   private gaps: { start: Float64Array; end: Float64Array; cause: Float64Array }[] = [];
   private path: { start: Float64Array; end: Float64Array; lane: Float64Array } | null = null;
   private series: { time: Float64Array; value: Float64Array }[] = [];
@@ -54,6 +57,7 @@ export class Timeline {
     readonly canvas: HTMLCanvasElement,
     readonly scroller: HTMLElement,
     private readonly spacer: HTMLElement,
+    readonly strip?: Strip,
   ) {
     this.context = canvas.getContext("2d", { alpha: false })!;
     this.tiles = new Tiles(index, () => this.draw());
@@ -92,7 +96,9 @@ export class Timeline {
   private async load(): Promise<void> {
     for (const overview of [this.index.coarse, this.index.fine])
       if (overview) {
-        this.painter.addOverview(overview.buckets, await inflateOnce(overview.b));
+        const bytes = await inflateOnce(overview.b);
+        this.painter.addOverview(overview.buckets, bytes);
+        this.strip?.fill(overview.buckets, bytes);
         this.draw();
       }
     for (const { rows } of this.index.gaps) {
@@ -142,6 +148,7 @@ export class Timeline {
       this.queued = false;
       const began = performance.now();
       this.paint();
+      this.painted();
       this.frames.push(performance.now() - began);
       if (this.frames.length > 600) this.frames.shift();
     });
@@ -349,23 +356,27 @@ export class Timeline {
       c.lineWidth = 1;
     }
     this.arrows.forEach((arrow) => this.paintArrow(top, arrow.from, arrow.to));
+    this.index.missing.forEach(([from, to]) => this.paintArrow(top, from, to, true));
   }
 
   arrows: { from: [number, number]; to: [number, number] }[] = []; // lane and time of both ends
 
-  private paintArrow(top: Map<number, number>, from: [number, number], to: [number, number]): void {
+  // An edge that is missing is dashed and red.
+  private paintArrow(top: Map<number, number>, from: [number, number], to: [number, number], missing = false): void {
     const [y0, y1] = [top.get(from[0]), top.get(to[0])];
     if (y0 === undefined || y1 === undefined) return;
     const c = this.context;
     const [ax, ay] = [this.x(from[1]), y0 - this.scroller.scrollTop + LANE / 2];
     const [bx, by] = [this.x(to[1]), y1 - this.scroller.scrollTop + LANE / 2];
     const bend = Math.max(20, Math.abs(bx - ax) / 3);
-    c.strokeStyle = c.fillStyle = this.theme.text;
-    c.lineWidth = 1.25;
+    c.strokeStyle = c.fillStyle = missing ? this.theme.danger : this.theme.text;
+    c.lineWidth = missing ? 2 : 1.25;
+    c.setLineDash(missing ? [6, 4] : []);
     c.beginPath();
     c.moveTo(ax, ay);
     c.bezierCurveTo(ax + bend, ay, bx - bend, by, bx, by);
     c.stroke();
+    c.setLineDash([]);
     c.lineWidth = 1;
     c.beginPath();
     c.moveTo(bx, by);
@@ -498,36 +509,4 @@ function fitText(c: CanvasRenderingContext2D, text: string, room: number): strin
     else high = middle - 1;
   }
   return low > 1 ? `${text.slice(0, low)}…` : "";
-}
-
-const patterns = new Map<string, CanvasPattern>();
-const CAUSES = ["#8b5cf6", "#dc2626", "#d97706", "#0891b2", "#64748b", "#2563eb", "#94a3b8", "#a3a3a3", "#6b7280"];
-
-// Each cause has a colour and a direction of its lines, so that neither is needed alone.
-function causePattern(c: CanvasRenderingContext2D, cause: number, theme: Theme): CanvasPattern {
-  const key = `${cause}${theme.dark}`;
-  let found = patterns.get(key);
-  if (!found) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 8;
-    const p = tile.getContext("2d")!;
-    p.strokeStyle = CAUSES[cause % CAUSES.length];
-    p.lineWidth = 1.5;
-    p.beginPath();
-    const ways: [number, number, number, number][][] = [
-      [[0, 8, 8, 0]],
-      [[0, 0, 8, 8]],
-      [[0, 4, 8, 4]],
-      [[4, 0, 4, 8]],
-      [[0, 8, 8, 0], [0, 0, 8, 8]],
-    ];
-    for (const [x0, y0, x1, y1] of ways[cause % ways.length]) {
-      p.moveTo(x0, y0);
-      p.lineTo(x1, y1);
-    }
-    p.stroke();
-    found = c.createPattern(tile, "repeat")!;
-    patterns.set(key, found);
-  }
-  return found;
 }

@@ -47,6 +47,14 @@ void bind_hooks(nb::module_& m) {
         nb::arg("hook"), nb::arg("number"));
     m.def("hook_clear", [](int hook) { clear_callbacks(hook_of(hook)); }, nb::arg("hook"));
     m.def(
+        "hook_callbacks",
+        [](int hook) {
+            PyObject* list = list_callbacks(hook_of(hook));
+            if (!list) nb::raise_python_error();
+            return nb::tuple(nb::steal(list));
+        },
+        nb::arg("hook"), "The callbacks of a hook in order, without observers.");
+    m.def(
         "hook_statistics",
         [](int hook) {
             const HookStatistics s = hook_statistics(hook_of(hook));

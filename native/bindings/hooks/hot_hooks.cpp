@@ -174,7 +174,7 @@ PyObject* m_fire(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     Py_RETURN_NONE;
 }
 
-PyObject* g_hook(PyObject* self, void*) {
+PyObject* g_name(PyObject* self, void*) {
     return PyUnicode_FromString(hub::name(((Registry*)self)->hook).data());
 }
 
@@ -184,7 +184,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyGetSetDef getset[] = {{"hook", g_hook, nullptr, "The name of the hook.", nullptr},
+PyGetSetDef getset[] = {{"name", g_name, nullptr, "The name of the hook.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyType_Slot slots[] = {
@@ -236,6 +236,17 @@ void clear_callbacks(Hook hook) {
     });
     replace(hook, s);
     for (PyObject* f : gone) Py_DECREF(f);
+}
+
+PyObject* list_callbacks(Hook hook) {
+    PyObject* list = PyList_New(0);
+    Snapshot* s = states[unsigned(hook)].current;
+    if (!list || !s) return list;
+    ++s->users;  // a garbage collection in between may replace it
+    for (const Callback& c : s->callbacks)
+        if (list && !c.observer && PyList_Append(list, c.function) < 0) Py_CLEAR(list);
+    let_go(s);
+    return list;
 }
 
 HookStatistics hook_statistics(Hook hook) {

@@ -13,6 +13,8 @@ uint64_t add_callback(Hook hook, PyObject* callback, DeviceId device, bool obser
 // False if it is not there (any more).
 bool remove_callback(Hook hook, uint64_t number);
 void clear_callbacks(Hook hook);
+// A new list of the callbacks, without observers; null with an exception set.
+PyObject* list_callbacks(Hook hook);
 
 struct HookStatistics {
     uint64_t callbacks, fired, errors;

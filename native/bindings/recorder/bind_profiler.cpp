@@ -14,6 +14,8 @@ void bind_profiler(nb::module_& m) {
     profiler::publish_table();
     m.def("profiler_request", &profiler::ask, nb::arg("what"),
           "Sets what backends are to report to the running profiles, as bits.");
+    m.def("profiler_record", &profiler::record, nb::arg("runs"),
+          "A recording that is not of a profile runs, or no longer: backends report events and memory.");
     m.def(
         "profiler_connect", &profiler::connect_loaded,
         "Connects the shared objects that were loaded before this one and use eventide/profiler.h; returns how many.");
@@ -42,10 +44,11 @@ void bind_profiler(nb::module_& m) {
         nb::arg("start_us"), nb::arg("end_us"), nb::arg("debug_handle"), nb::arg("name"), nb::arg("backend"));
     m.def(
         "profiler_memory_event",
-        [](uint64_t address, int64_t size, uint64_t allocated, uint64_t reserved, nb::handle device) {
-            profiler::backend_memory_event(address, size, allocated, reserved, utf8(device.ptr()));
+        [](uint64_t address, int64_t size, uint64_t allocated, uint64_t reserved, nb::handle device, int64_t at_ns) {
+            profiler::backend_memory_event(address, size, allocated, reserved, utf8(device.ptr()), at_ns);
         },
-        nb::arg("address"), nb::arg("size"), nb::arg("allocated"), nb::arg("reserved"), nb::arg("device"));
+        nb::arg("address"), nb::arg("size"), nb::arg("allocated"), nb::arg("reserved"), nb::arg("device"),
+        nb::arg("at_ns") = 0);
     m.def(
         "profiler_clock",
         [](nb::handle backend, int64_t before_us, int64_t backend_us, int64_t after_us) {

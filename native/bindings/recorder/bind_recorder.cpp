@@ -8,6 +8,7 @@
 #include "bindings/base/bind.hpp"
 #include "bindings/base/utf8.hpp"
 #include "bindings/recorder/sampler.hpp"
+#include "bindings/recorder/thread_names.hpp"
 #include "bindings/types/hot_span.hpp"
 #include "recorder/payload_records.hpp"
 #include "recorder/recorder.hpp"
@@ -17,21 +18,12 @@ namespace nb = nanobind;
 namespace eventide::python {
 namespace {
 
-// The name of this thread in `threading`, read without running Python code.
-std::string python_thread_name() {
+// The name of this thread in `threading`.
+std::string name_of_current_thread() {
     if (!state_with_gil()) return "";
     const KeptException kept;
-    PyObject* modules = PyImport_GetModuleDict();
-    PyObject* threading = modules ? PyDict_GetItemString(modules, "threading") : nullptr;
-    PyObject* active = threading ? PyDict_GetItemString(PyModule_GetDict(threading), "_active") : nullptr;
-    PyObject* ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
-    PyObject* found = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : nullptr;
-    PyObject** members = found ? _PyObject_GetDictPtr(found) : nullptr;
-    PyObject* name = members && *members ? PyDict_GetItemString(*members, "_name") : nullptr;
-    std::string out = name && PyUnicode_Check(name) ? utf8(name) : "";
+    std::string out = python_thread_name(PyThread_get_thread_ident());
     if (out.empty() && on_main_thread()) out = "MainThread";
-    Py_XDECREF(ident);
-    PyErr_Clear();
     return out;
 }
 
@@ -42,7 +34,7 @@ std::string text_or_nothing(nb::handle text) {
 }  // namespace
 
 void bind_recorder(nb::module_& m) {
-    recorder::thread_name.store(python_thread_name, std::memory_order_relaxed);
+    recorder::thread_name.store(name_of_current_thread, std::memory_order_relaxed);
     PyTypeObject* span = make_span_type();
     if (!span || PyModule_AddFunctions(m.ptr(), span_functions) < 0) nb::raise_python_error();
     m.attr("span") = nb::steal((PyObject*)span);

@@ -1,5 +1,6 @@
 // Samples the Python stack of every thread each period, and records each as an instant of category "sample"; one whose
-// thread used less than a tenth of the time since the last sample has the argument "waiting".
+// thread used less than a tenth of the time since the last sample has the argument "waiting". Memory of the process is
+// recorded as well.
 //
 // A thread of the core takes the GIL every period: Python's threads stop for the few microseconds of a sample.
 // It has no frames and no entry in `threading`, so it is invisible to the program.
@@ -20,6 +21,9 @@
 #include "base/stacks.hpp"
 #include "base/thread.hpp"
 #include "bindings/base/frames.hpp"
+#include "bindings/recorder/process_memory.hpp"
+#include "bindings/recorder/thread_names.hpp"
+#include "encoding/json.hpp"
 #include "recorder/payload_records.hpp"
 
 namespace eventide::python {
@@ -48,9 +52,14 @@ void sample(PyThreadState* thread, Spent& spent) {
     before = cpu;
     const auto frames = stacks::resolve(stack);
     const uint64_t tid = thread->native_thread_id;
-    const std::string name = tid == uint64_t(getpid()) ? "MainThread" : "thread " + std::to_string(tid);
-    const std::string track = R"({"kind": "other", "name": "samples of )" + name + R"(", "tid": )" +
-                              std::to_string(tid) + R"(, "pid": )" + std::to_string(getpid()) + "}";
+    std::string name = python_thread_name(thread->thread_id);
+    if (name.empty()) name = tid == uint64_t(getpid()) ? "MainThread" : "thread " + std::to_string(tid);
+    const std::string track = json::Object()
+                                  .text("kind", "other")
+                                  .text("name", "samples of " + name)
+                                  .add("tid", tid)
+                                  .add("pid", getpid())
+                                  .done();
     recorder::record_instant(track, frames.empty() ? "?" : frames[0].function, "sample",
                              waits ? R"({"waiting": true})" : "", stack);
 }
@@ -61,12 +70,14 @@ void* sample_until_stopped(void* argument) {
     thread_context.core_thread = true;
     recorder::is_profiler_thread = true;
     HostLock* lock = HostLock::installed();
-    Spent spent;
+    Spent spent{{uint64_t(getpid()), cpu_of(uint64_t(getpid()))}};  // later threads count from their start
+    ProcessMemory memory;
     while (running.load(std::memory_order_acquire) == mine) {
         const int64_t ns = period_ns.load(std::memory_order_relaxed);
         const timespec nap{ns / 1'000'000'000, ns % 1'000'000'000};
         nanosleep(&nap, nullptr);
         if (running.load(std::memory_order_acquire) != mine) break;
+        memory.record_if_due(now_ns());
         lock->acquire();
         PyInterpreterState* interpreter = PyInterpreterState_Get();
         for (PyThreadState* t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t))

@@ -172,7 +172,8 @@ void bind_live_sanitizer(nb::module_& m) {
         .def(
             "__init__",
             [](PyLive* self, bool predict, bool stacks) {
-                new (self) PyLive{std::make_shared<Session>(Options{.predict = predict}, stacks)};
+                new (self)
+                    PyLive{std::make_shared<Session>(Options{.predict = predict, .unseen_hand_over = true}, stacks)};
             },
             nb::arg("predict"), nb::arg("stacks"))
         .def("start", &PyLive::start)
@@ -202,7 +203,8 @@ void bind_live_sanitizer(nb::module_& m) {
                      copy = self.session->engine.findings();
                  }
                  nb::list out;
-                 for (const Finding& f : copy) out.append(finding_to_dict(f));
+                 for (const Finding& f : copy)
+                     if (f.count) out.append(finding_to_dict(f));
                  return out;
              })
         .def("stream_names",

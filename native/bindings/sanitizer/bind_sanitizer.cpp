@@ -51,11 +51,13 @@ class Ranges {
 };
 
 // Wraps `method(engine, at, arguments...)` so that it ends with the keywords of At.
-#define AT_ARGUMENTS nb::kw_only(), "thread"_a = 0, "stack"_a = 0, "work"_a = 0, "name"_a = "", "past"_a = 0
-#define AT_PARAMETERS uint64_t thread, uint32_t stack, uint64_t work, std::string_view name, uint64_t past
-#define AT                              \
-    At {                                \
-        thread, stack, work, name, past \
+#define AT_ARGUMENTS \
+    nb::kw_only(), "thread"_a = 0, "stack"_a = 0, "work"_a = 0, "name"_a = "", "past"_a = 0, "inside"_a = no_stream
+#define AT_PARAMETERS \
+    uint64_t thread, uint32_t stack, uint64_t work, std::string_view name, uint64_t past, uint64_t inside
+#define AT                                      \
+    At {                                        \
+        thread, stack, work, name, past, inside \
     }
 
 void bind_work(nb::class_<Engine>& c) {
@@ -170,7 +172,14 @@ void bind_host(nb::class_<Engine>& c) {
             AT_ARGUMENTS)
         .def(
             "host_wait", [](Engine& e, uint64_t token, AT_PARAMETERS) { e.host_wait(AT, token); }, "token"_a,
-            AT_ARGUMENTS);
+            AT_ARGUMENTS)
+        .def(
+            "enter_work",
+            [](Engine& e, uint64_t stream, uint64_t work, uint64_t thread) {
+                e.enter_work({.thread = thread}, stream, work);
+            },
+            "stream"_a, "work"_a, nb::kw_only(), "thread"_a = 0)
+        .def("leave_work", &Engine::leave_work, "stream"_a);
 }
 
 }  // namespace
@@ -179,10 +188,14 @@ void bind_sanitizer(nb::module_& m) {
     nb::class_<Engine> c(m, "Sanitizer", "The sanitizer's engine; see native/core/sanitizer/engine.hpp.");
     c.def(
         "__init__",
-        [](Engine* e, bool predict, size_t max_freed, bool numbered) {
-            new (e) Engine({.predict = predict, .max_freed = max_freed, .numbered = numbered});
+        [](Engine* e, bool predict, size_t max_freed, bool numbered, bool unseen_hand_over) {
+            new (e) Engine({.predict = predict,
+                            .max_freed = max_freed,
+                            .numbered = numbered,
+                            .unseen_hand_over = unseen_hand_over});
         },
-        nb::kw_only(), "predict"_a = false, "max_freed"_a = Options{}.max_freed, "numbered"_a = false);
+        nb::kw_only(), "predict"_a = false, "max_freed"_a = Options{}.max_freed, "numbered"_a = false,
+        "unseen_hand_over"_a = false);
     bind_work(c);
     bind_order(c);
     bind_host(c);
@@ -191,7 +204,8 @@ void bind_sanitizer(nb::module_& m) {
         .def("findings",
              [](const Engine& e) {
                  nb::list out;
-                 for (const Finding& f : e.findings()) out.append(finding_to_dict(f));
+                 for (const Finding& f : e.findings())
+                     if (f.count) out.append(finding_to_dict(f));
                  return out;
              })
         .def("coverage", [](const Engine& e) { return coverage_to_dict(e.coverage()); });

@@ -55,6 +55,14 @@ nb::dict finding_to_dict(const Finding& f) {
     d["version"] = f.version;
     d["fix"] = fix;
     d["count"] = f.count;
+    constexpr const char* doubts[] = {"", "inside", "unseen", "bytes", "order"};
+    d["doubt"] = doubts[unsigned(f.doubt)];
+    nb::list pieces;
+    for (const Piece& p : f.pieces)
+        if (p.bytes)
+            pieces.append(
+                nb::make_tuple(p.address, p.bytes, p.buffer, text(p.buffer_name), p.first_writes, p.second_writes));
+    d["pieces"] = pieces;
     d["text"] = text(f.text);
     return d;
 }

@@ -77,6 +77,10 @@ void bind_types(nb::module_& m) {
         "default_stream", [](const char* type, int index) { return owned(default_stream(id_of(type, index))); },
         nb::arg("device_type"), nb::arg("index"));
     m.def(
+        "stream_by_id", [](uint64_t id) { return owned(stream_by_id(id)); }, nb::arg("stream_id"),
+        nb::sig("def stream_by_id(stream_id: int) -> Stream | None"),
+        "The stream with that id; None if it does not exist any more.");
+    m.def(
         "set_stream",
         [](nb::object stream) {
             if (!is_stream(stream.ptr()))

@@ -100,6 +100,11 @@ PyObject* rewrap(Stream& core) {
 
 }  // namespace
 
+PyObject* stream_by_id(uint64_t id) {
+    const Ref<Stream> core = Stream::find(id);
+    return core ? rewrap(*core) : Py_NewRef(Py_None);
+}
+
 bool push_stream(PyObject* stream) {
     ThreadStreams* t = thread_streams();
     if (t) t->frames.push_back({Py_NewRef(stream), {}, {}});

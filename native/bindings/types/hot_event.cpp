@@ -68,13 +68,27 @@ void event_dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
+// The stream, and the two flags of torch's MPS events. They have no effect: a call locks what it needs, and nothing that
+// was submitted is held back.
+bool stream_and_flags(const char* verb, PyObject*& stream, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    static const char* const names[] = {"stream", "needs_lock", "sync_event"};
+    PyObject* slots[3] = {};
+    if (!parse_arguments(verb, names, slots, 3, args, nargs, kwnames)) return false;
+    for (int i = 1; i < 3; ++i)
+        if (slots[i] && !PyBool_Check(slots[i])) {
+            raise(ErrorKind::type, "%s needs True or False for %s, not %s", verb, names[i], Py_TYPE(slots[i])->tp_name);
+            return false;
+        }
+    stream = slots[0];
+    return true;
+}
+
 PyObject* with_stream(const char* verb, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                       PyObject* (*act)(PyObject*, Stream&)) {
-    static const char* const names[] = {"stream"};
     PyObject* given = nullptr;
     if (nargs == 1 && !kwnames)
         given = args[0];
-    else if ((nargs || kwnames) && !parse_arguments(verb, names, &given, 1, args, nargs, kwnames))
+    else if ((nargs || kwnames) && !stream_and_flags(verb, given, args, nargs, kwnames))
         return nullptr;
     if (given && is_stream(given)) {  // the common case: no reference to keep, the caller holds it
         Stream* core = usable_core(given);
@@ -200,13 +214,31 @@ PyObject* m_notify(PyObject* self, PyObject* callback) {
         return nullptr;
     });
     if (PyErr_Occurred()) return nullptr;
-    if (queued) Py_RETURN_NONE;
+    if (queued) Py_RETURN_TRUE;
     ++thread_context.callback_depth;
     PyObject* r = PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;
     if (!r && !report_callback_error("notify", callback)) return nullptr;
     Py_XDECREF(r);
-    Py_RETURN_NONE;
+    Py_RETURN_FALSE;
+}
+
+// _reset(timing, stream or None): as a new event, with the same id. The handle takes over the new lease.
+PyObject* m_reset(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+    Event* core = event_core(self);
+    if (!core) return nullptr;
+    if (nargs != 2) return raise(ErrorKind::type, "_reset() takes 2 arguments");
+    return guarded([&]() -> PyObject* {
+        core->check_usable();
+        EventOptions options = core->options();
+        options.timing = args[0] == Py_True;
+        PyEvent* e = as_event(self);
+        core->retire(e->lease);  // fires event_deletion, which may call Python
+        core->reset(options);
+        e->lease = core->lease();
+        Py_XSETREF(e->stream, args[1] == Py_None ? nullptr : Py_NewRef(args[1]));
+        return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+    });
 }
 
 PyObject* m_ticket(PyObject* self, PyObject*) {
@@ -255,20 +287,24 @@ PyObject* g_device(PyObject* self, void*) {
 }
 
 #define FASTKW(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
 
 PyMethodDef methods[] = {
     {"record", FASTKW(m_record),
-     "record($self, stream=None)\n--\n\nPuts a new marker behind what is queued in stream (default: the current one)."},
+     "record($self, stream=None, needs_lock=True, sync_event=False)\n--\n\nPuts a new marker behind what is queued in "
+     "stream (default: the current one). The flags are those of torch's MPS events, and have no effect."},
     {"wait", FASTKW(m_wait),
-     "wait($self, stream=None)\n--\n\nMakes later work of stream wait for what is recorded now. Does not block."},
+     "wait($self, stream=None, needs_lock=True, sync_event=False)\n--\n\nMakes later work of stream wait for what is "
+     "recorded now. Does not block. The flags are those of torch's MPS events, and have no effect."},
     {"query", m_query, METH_NOARGS,
      "query($self)\n--\n\nTrue if the work before the last record is complete, or nothing was recorded. Never blocks."},
     {"synchronize", FASTKW(m_synchronize),
      "synchronize($self, timeout=None)\n--\n\nBlocks until the work before the last record is complete."},
     {"elapsed_time", m_elapsed_time, METH_O, "elapsed_time($self, end, /)\n--\n\nMilliseconds from this event to end."},
     {"notify", m_notify, METH_O,
-     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now completes; at once if it is "
-     "complete."},
+     "notify($self, fn, /)\n--\n\nCalls fn(event) once when what is recorded now completes: True. If nothing is "
+     "pending it is called at once: False."},
+    {"_reset", FAST(m_reset), "_reset($self, enable_timing, stream, /)\n--\n\n"},
     {"_ticket", m_ticket, METH_NOARGS, "_ticket($self)\n--\n\n"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,8 +1,10 @@
 // Submitting: Python calls, native calls, copies.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/context.hpp"
 #include "bindings/base/exception.hpp"
 #include "bindings/base/utf8.hpp"
 #include "bindings/hooks/host_access.hpp"
@@ -105,11 +107,26 @@ class SubmissionHook final : public SubmitListener {
   public:
     SubmissionHook(Stream& stream, uint64_t work, PyObject* given, PyObject* const* args, Py_ssize_t nargs,
                    PyObject* kwnames)
-        : stream_(stream), work_(work), given_(given), args_(args), nargs_(nargs), kwnames_(kwnames) {}
+        : stream_(stream), work_(work), outer_(thread_context.submitting), outer_work_(thread_context.submitting_work) {
+        if (!time_) return;
+        s_.emplace().name = name_of_callable(given);
+        if (Py_TYPE(given) == work_class) {
+            const MemoryAsOf submission(time_);
+            add_accesses(*s_, given, args, nargs, kwnames);  // runs Python code: not between the act and the hook
+        }
+        thread_context.submitting = this;
+        thread_context.submitting_work = work;
+    }
+    ~SubmissionHook() {
+        thread_context.submitting = outer_;
+        thread_context.submitting_work = outer_work_;
+    }
+    SubmissionHook(const SubmissionHook&) = delete;
+    SubmissionHook& operator=(const SubmissionHook&) = delete;
 
     void on_submitted() override {
-        fired_ = true;
-        if (hub::listening(Hook::work_submission)) or_park([this] { fire(); });
+        if (std::exchange(fired_, true) || !time_) return;
+        or_park([this] { fire(); });
     }
     // False with what a listener raised.
     bool finish() {
@@ -120,22 +137,16 @@ class SubmissionHook final : public SubmitListener {
 
   private:
     void fire() {
-        Submission s{name_of_callable(given_), {}, {}, false};
-        if (Py_TYPE(given_) == work_class) {
-            const MemoryAsOf submission(time_);
-            add_accesses(s, given_, args_, nargs_, kwnames_);
-        }
         // The submission continues; then the caller gets the exception.
-        if (!fire_submission(stream_, work_, time_, s)) exception_ = take_exception();
+        if (!fire_submission(stream_, work_, time_, *s_)) exception_ = take_exception();
     }
 
     Stream& stream_;
     const uint64_t work_;
     const int64_t time_ = submission_time();
-    PyObject* const given_;
-    PyObject* const* const args_;
-    const Py_ssize_t nargs_;
-    PyObject* const kwnames_;
+    SubmitListener* const outer_;
+    const uint64_t outer_work_;
+    std::optional<Submission> s_;    // with time_
     PyObject* exception_ = nullptr;  // what a listener raised
     bool fired_ = false;
 };

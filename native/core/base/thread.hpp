@@ -1,4 +1,4 @@
-// Threads of the core. They block all signals (the main thread handles them), are never joined, and end by returning.
+// Threads of the core. They block all signals (the main thread handles them), are not joined (with one exception), and end by returning.
 //
 // A thread that takes the GIL while the interpreter shuts down is ended by pthread_exit, which unwinds its stack and
 // aborts the process at any noexcept or catch (...) frame. The bindings park it before it unwinds the core (or_park in
@@ -6,10 +6,14 @@
 // they call while Python may run, have neither (std::thread would add one).
 #pragma once
 
+#include <pthread.h>
+
 namespace eventide {
 
 // Throws Error (device) if the system cannot start a thread.
 void start_thread(void* (*function)(void*), void* argument);
+// The same for a thread that will be joined; it takes no host lock.
+pthread_t start_joinable_thread(void* (*function)(void*), void* argument);
 
 // The system shows at most 15 characters.
 void name_this_thread(const char* name) noexcept;

@@ -48,21 +48,30 @@ constexpr std::string_view names[hook_count] = {
 
 namespace {
 
-// Work on a worker thread runs after everything that its stream did before: fired once, before the first hook of the
-// work.
-void fire_work_order() {
+// The function of a work item fires its first hook: from here on they belong to it, whatever thread runs it.
+void fire_begin_of_work(int64_t time) {
     ThreadContext& context = thread_context;
     HookRecord r{.hook = Hook::host_wait, .device = context.work_device};
     r.stream = context.work_stream;
     r.work = context.work;
+    r.name = inside_work;
+    r.time_ns = context.work_began_ns ? context.work_began_ns : time;  // that of a hook may be earlier than now
     context.work = 0;
     if (listening(Hook::host_wait)) fire_except(r, nullptr);
 }
 
 }  // namespace
 
+void fire_end_of_work(uint64_t stream, uint64_t work, DeviceId device) {
+    HookRecord r{.hook = Hook::host_signal, .device = device};
+    r.stream = stream;
+    r.work = work;
+    r.name = inside_work;
+    if (listening(Hook::host_signal)) fire_except(r, nullptr);
+}
+
 void fire(const HookRecord& record) {
-    if (thread_context.work && thread_context.core_thread && record.hook != Hook::work_completion) fire_work_order();
+    if (thread_context.work && record.hook != Hook::work_completion) fire_begin_of_work(record.time_ns);
     fire_except(record, nullptr);
 }
 

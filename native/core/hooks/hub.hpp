@@ -26,10 +26,12 @@ namespace eventide {
 //                        pending
 //   memory_use           handle, bytes, stream: Buffer.record_stream
 //   host_access          reads, writes: by the host thread, or, with work and stream, by that work while it runs
-//   host_signal          handle: a token with which this thread signals another
+//   host_signal          handle: a token with which this thread signals another; 0, with work and stream: the function
+//                        of that work, which began with a host_wait, has returned
 //   host_wait            handle: the token; or, without one, what this thread observed to be complete: event, version
 //                        and stream (query, notify), work and stream (a Future), or the stream as it is now
-//                        (Stream.query)
+//                        (Stream.query); with the name "inside": up to its host_signal, what this thread does
+//                        belongs to the function of that work
 //
 // Synchronizations fire twice, before and after (`end`), with one handle for both: they wait for what was queued at the
 // first. When one gave up, the end has the name "gave up" and its outcome is cancelled. Between the two records of a
@@ -123,6 +125,11 @@ inline constinit std::atomic<bool> cpu_time_wanted{false};
 inline bool listening(Hook h) noexcept {
     return listening_mask.load(std::memory_order_relaxed) & (1u << unsigned(h));
 }
+
+// The name of the two records that enclose what the function of a work item does. They are fired only if it fires any.
+inline constexpr std::string_view inside_work = "inside";
+// Fires the second one.
+void fire_end_of_work(uint64_t stream, uint64_t work, DeviceId device);
 
 // Calls every listener of record.hook.
 void fire(const HookRecord& record);

@@ -4,6 +4,8 @@
 #include <link.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,22 @@ int64_t c_now_ns() {
     return now_ns();
 }
 
+constexpr int64_t year_us = int64_t(31'556'952) * 1'000'000;
+
+// What has to be subtracted from a backend's time to get the trace's clock: 0, or the distance of the two clocks if the
+// time is Unix time. The clocks lie decades apart, so a time is of the one that it is nearer to. A machine that booted
+// without the date may have Unix time close to zero: then all times are monotonic.
+int64_t unix_offset_us(int64_t time_us, int64_t now) {
+    const int64_t monotonic_us = now / 1000;
+    if (std::abs(time_us - monotonic_us) < year_us) return 0;
+    timespec unix_time;
+    clock_gettime(CLOCK_REALTIME, &unix_time);
+    // Both rounded down, so that a time is never before the same time on the monotonic clock.
+    const int64_t offset = (int64_t(unix_time.tv_sec) * 1'000'000'000 + unix_time.tv_nsec - now) / 1000;
+    const int64_t nearer = std::abs(time_us - monotonic_us - offset);
+    return std::abs(offset) > 2 * year_us && nearer < std::abs(time_us - monotonic_us) ? offset : 0;
+}
+
 }  // namespace
 }  // namespace eventide::profiler
 
@@ -81,31 +99,50 @@ __attribute__((visibility("default"), used)) eventide_profiler eventide_profiler
 
 namespace eventide::profiler {
 
-void ask(uint32_t what) noexcept {
+namespace {
+
+std::atomic<uint32_t> of_profiles{0}, of_recorder{0};
+
+void publish_request() noexcept {
+    const uint32_t what = of_profiles.load(std::memory_order_relaxed) | of_recorder.load(std::memory_order_relaxed);
     __atomic_store_n(&eventide_profiler_table_1.on, what, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void ask(uint32_t what) noexcept {
+    of_profiles.store(what, std::memory_order_relaxed);
+    publish_request();
+}
+
+void record(bool runs) noexcept {
+    of_recorder.store(runs ? EVENTIDE_PROFILER_EVENTS | EVENTIDE_PROFILER_MEMORY : 0, std::memory_order_relaxed);
+    publish_request();
 }
 
 bool backend_event(int64_t start_us, int64_t end_us, int64_t debug_handle, std::string_view name,
                    std::string_view backend) {
     if (end_us < start_us || start_us < -farthest_us || end_us > farthest_us) return false;
     json::Object arguments;
-    arguments.add("debug_handle", std::to_string(debug_handle));
+    arguments.add("debug_handle", std::to_string(debug_handle)).text("Backend", backend);
     if (__atomic_load_n(&eventide_profiler_table_1.on, __ATOMIC_RELAXED) & foreign_clocks) {
         arguments.add("raw_start", std::to_string(start_us * 1000)).add("raw_end", std::to_string(end_us * 1000));
         recorder::record_instant(track_of(backend), name, "backend", arguments.done());
     } else {
-        arguments.add("reported", std::to_string(now_ns()));
-        recorder::record_span(track_of(backend), name, "backend", start_us * 1000, end_us * 1000, arguments.done());
+        const int64_t now = now_ns(), offset = unix_offset_us(end_us, now);
+        arguments.add("reported", std::to_string(now));
+        recorder::record_span(track_of(backend), name, "backend", (start_us - offset) * 1000, (end_us - offset) * 1000,
+                              arguments.done());
     }
     return true;
 }
 
 void backend_memory_event(uint64_t address, int64_t alloc_size, uint64_t total_allocated, uint64_t total_reserved,
-                          std::string_view device) {
+                          std::string_view device, int64_t at_ns) {
     const std::string name = "memory " + std::string(device);
     const std::string track = json::Object().text("kind", "counter").text("name", name).text("device", device).done();
     const auto [type, index] = torch_device(device);
-    const int64_t now = now_ns();
+    const int64_t now = at_ns ? at_ns : now_ns();
     recorder::record_counter(track, "allocated bytes", double(total_allocated), now);
     recorder::record_counter(track, "reserved bytes", double(total_reserved), now);
     const std::string arguments = json::Object()

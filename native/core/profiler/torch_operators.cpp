@@ -79,7 +79,7 @@ std::unique_ptr<Begun> starts(const void* function) {
             std::memcpy(&seen[size_t(std::exchange(probe_slot, -1))], function, sizeof(Words));
         return nullptr;
     }
-    if (operators_muted()) return nullptr;
+    if (sort != Sort::annotations && operators_muted()) return nullptr;  // only operators have another source
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
     Put put(generation, recorder::WithoutThreadName());  // torch has released the GIL
     if (!put) return nullptr;

@@ -8,11 +8,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/thread.hpp"
 #include "encoding/hex.hpp"
 
 namespace eventide::recorder {
@@ -37,7 +40,48 @@ int allocate(const std::string& path, uint64_t bytes, int& fd) {
     return 0;
 }
 
+// The thread that frees the last buffer. The lock is held across a fork, which waits for that thread: the child would
+// keep the file open, and so its memory.
+std::mutex freeing_lock;
+pthread_t freeing_thread;
+bool freeing = false;
+
+void lock_and_finish_freeing() {
+    freeing_lock.lock();
+    if (std::exchange(freeing, false)) pthread_join(freeing_thread, nullptr);
+}
+
+void unlock_freeing() {
+    freeing_lock.unlock();
+}
+
+const struct AtExit {
+    ~AtExit() {
+        lock_and_finish_freeing();
+        unlock_freeing();
+    }
+} at_exit;
+
+void* free_buffer(void* buffer) {
+    delete static_cast<Buffer*>(buffer);
+    return nullptr;
+}
+
 }  // namespace
+
+void free_in_background(Buffer&& buffer) {
+    static const int once = pthread_atfork(&lock_and_finish_freeing, &unlock_freeing, &unlock_freeing);
+    (void)once;
+    auto owned = std::make_unique<Buffer>(std::move(buffer));
+    lock_and_finish_freeing();
+    try {
+        freeing_thread = start_joinable_thread(&free_buffer, owned.get());
+        (void)owned.release();
+        freeing = true;
+    } catch (const Error&) {  // freed here, slowly
+    }
+    unlock_freeing();
+}
 
 std::string root_id() {
     struct stat root{};

@@ -207,7 +207,9 @@ Result stop() {
     s->end_drainer();
     Result result = s->finish();
     session.store(nullptr, std::memory_order_release);
-    if (alone) delete s;  // else a thread hangs inside a Put: the session and its buffer are leaked for it
+    if (!alone) return result;  // a thread hangs inside a Put: the session and its buffer are leaked for it
+    free_in_background(std::move(s->buffer));
+    delete s;
     return result;
 }
 

@@ -103,7 +103,7 @@ class Device {
 
 namespace devices {
 
-constexpr size_t max_types = 256;  // that can be registered in one process
+constexpr size_t max_types = 1024;  // that can be registered in one process
 
 // Registers a device type for the life of the process. Throws Error (value) if the name is taken. The first one has
 // number 0 and cannot be removed: that is the cpu device, see register_cpu_device().

@@ -54,7 +54,7 @@ class Event final : public RefCounted {
     // Ends one lease: fires event_deletion if it was ever recorded, and drops the marker. True the first time.
     bool retire(uint64_t lease);
     uint64_t lease() const;
-    void reset(EventOptions options);  // for the pool
+    void reset(EventOptions options);  // for the pool, and for a new start of the same event
 
   private:
     void announce(Stream& stream, uint64_t version, bool first) const;

@@ -81,6 +81,13 @@ std::vector<Ref<Stream>> Stream::all() {
     return out;
 }
 
+Ref<Stream> Stream::find(uint64_t id) {
+    std::lock_guard lock(streams->m);
+    const auto found = streams->by_id.find(id);
+    if (found == streams->by_id.end() || !found->second->try_retain()) return {};
+    return Ref<Stream>::adopt(found->second);
+}
+
 void Stream::after_fork_in_child() {
     streams = new StreamList;
 }
@@ -150,6 +157,8 @@ Outcome Stream::run_deferred(Work& work, int64_t& start, int64_t& end) {
 // `holds`: the stream cannot continue before the function returns.
 Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_t& end) {
     ThreadContext& context = thread_context;
+    if (holds && context.submitting && context.submitting_work == work.id)
+        std::exchange(context.submitting, nullptr)->on_submitted();
     const ThreadContext outer = context;
     context.running = this;
     context.position = work.position;
@@ -166,12 +175,19 @@ Ref<Failure> Stream::run_function(Work& work, bool holds, int64_t& start, int64_
     const bool cpu = observed && hub::cpu_time_wanted.load(std::memory_order_relaxed);
     if (cpu) work.cpu_ns = -thread_cpu_ns();
     if (observed) start = now_ns();
+    if (holds) context.work_began_ns = observed ? start : 0;
     Ref<Failure> failure = work.run();
     if (observed) end = now_ns();
     if (cpu) work.cpu_ns += thread_cpu_ns();
+    if (holds) {
+        if (!context.work) hub::fire_end_of_work(id, work.id, device_id);
+        context.work = outer.work;
+        context.work_began_ns = outer.work_began_ns;
+        context.work_stream = outer.work_stream;
+        context.work_device = outer.work_device;
+    }
     context.running = outer.running;
     context.position = outer.position;
-    context.work = 0;
     context.running_work = outer.running_work;
     context.held = outer.held;
     context.held_position = outer.held_position;

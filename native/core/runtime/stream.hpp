@@ -44,7 +44,8 @@ struct StreamOptions {
     bool is_default = false;   // the device's default stream
 };
 
-// Called when work of an immediate device has run, before its completion is visible.
+// Called once, when work of an immediate device has run, before its completion is visible; on others, before the
+// function of work that runs within its submission.
 class SubmitListener {
   public:
     virtual void on_submitted() = 0;
@@ -67,6 +68,8 @@ class Stream : public RefCounted {
 
     // Every stream of this process that still exists, in order of id.
     static std::vector<Ref<Stream>> all();
+    // The one with that id, or null if it does not exist any more.
+    static Ref<Stream> find(uint64_t id);
     // Empties that list: its streams belong to the parent.
     static void after_fork_in_child();
 

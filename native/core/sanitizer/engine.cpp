@@ -51,6 +51,10 @@ Agent& Engine::State::thread(uint64_t id) {
     return *(last_thread = it != threads.end() ? it->second.get() : &make_agent(true, id));
 }
 
+Agent& Engine::State::thread(const At& at) {
+    return thread(at.inside == no_stream ? at.thread : at.inside | function_bit);
+}
+
 void Engine::State::retire(bool is_thread, uint64_t id) {
     if (options.numbered) return;  // recorded actions refer to their agents until they are replayed
     auto& all = is_thread ? threads : streams;
@@ -61,10 +65,12 @@ void Engine::State::retire(bool is_thread, uint64_t id) {
     unseen_streams -= a.unknown_work > a.seen_work;
     for (auto& [member, _] : a.members) member->behind = nullptr;
     if (a.behind) std::erase_if(a.behind->members, [&](const auto& m) { return m.first == &a; });
+    std::erase(with_inside, &a);
     auto fresh = std::make_unique<Agent>();
     fresh->slot = a.slot;
     fresh->count = a.count;
     fresh->known = a.known;
+    fresh->begun = a.begun;
     by_slot[a.slot] = fresh.get();
     retired.push_back(std::move(fresh));
     all.erase(it);
@@ -74,7 +80,7 @@ void Engine::State::retire(bool is_thread, uint64_t id) {
 bool Engine::State::acquire(Agent& a, const Point& p) {
     bool news = a.known.join(p.known, a.slot);
     if (p.slot != a.slot) news |= a.known.raise(p.slot, p.count);
-    a.version += news;
+    a.version += a.begun.join(p.begun, ~0u) | news;
     return news;
 }
 
@@ -99,7 +105,7 @@ Point Engine::State::meeting(Agent& s, const Point& host, bool remember) {
     join(besides.known, host);
     const auto meet = [&](Agent& other) {
         observe(other, &besides, false);
-        join(all.known, other.point());
+        join(all, other.point());
         join(besides.known, other.point());
     };
     if (s.behind) meet(*s.behind);
@@ -116,7 +122,7 @@ Point Engine::State::meeting(Agent& s, const Point& host, bool remember) {
 
 void Engine::State::meet_default(Agent& s, const Point& host) {
     if (s.behind && s.gap.waits.empty() && s.behind->gap.waits.empty() && s.known.covers(s.behind->known, s.slot) &&
-        s.known[s.behind->slot] >= s.behind->count)
+        s.known[s.behind->slot] >= s.behind->count && s.begun.covers(s.behind->begun, ~0u))
         return;
     if (s.behind || !s.members.empty()) absorb(s, meeting(s, host, true));
 }
@@ -160,8 +166,9 @@ void Engine::delete_stream(const At& at, uint64_t id) {
     if (st.strict) st.strict->delete_stream(at, id);
     const auto it = st.streams.find(id);
     if (it == st.streams.end()) return;
-    st.absorb(st.thread(at.thread), it->second->point());
+    st.absorb(st.thread(at), it->second->point());
     st.retire(false, id);
+    st.retire(true, id | function_bit);
 }
 
 void Engine::end_thread(uint64_t id) {
@@ -173,14 +180,15 @@ void Engine::submit(const At& at, uint64_t id, std::span<const Range> reads, std
                     bool known) {
     State& st = *state_;
     if (st.strict) st.strict->submit(at, id, reads, writes, known);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Agent& s = st.enter(at, id, t);
     st.enter_host(at, s, t);
     ++s.count;
     ++st.coverage.works;
     st.coverage.known += known;
-    if (s.clocks.empty() || !s.clocks.back().second.shares(s.known)) {
-        s.clocks.emplace_back(s.count, s.known);
+    if (s.clocks.empty() || !s.clocks.back().second.known.shares(s.known) ||
+        !s.clocks.back().second.begun.shares(s.begun)) {
+        s.clocks.emplace_back(s.count, s.point());
         if (s.clocks.size() > kept_clocks) s.clocks.pop_front();
     }
     if (s.works.size() < kept_works)
@@ -198,7 +206,7 @@ void Engine::submit(const At& at, uint64_t id, std::span<const Range> reads, std
 void Engine::host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes) {
     State& st = *state_;
     if (st.strict) st.strict->host_access(at, reads, writes);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     st.observe(t, nullptr);
     ++t.count;
     st.accessed(at, t, reads, writes);
@@ -208,8 +216,9 @@ void Engine::create_event(const At& at, uint64_t event) {
     State& st = *state_;
     if (st.strict) st.strict->create_event(at, event);
     EventState& e = st.events[event];
+    if (e.created) e = {};  // another one: the deletion was not observed
     e.created = true;
-    e.by = st.entry(at, st.thread(at.thread), false);
+    e.by = st.entry(at, st.thread(at), false);
 }
 
 void Engine::delete_event(uint64_t event) {
@@ -220,7 +229,7 @@ void Engine::delete_event(uint64_t event) {
 void Engine::record(const At& at, uint64_t event, uint64_t version, uint64_t id) {
     State& st = *state_;
     if (st.strict) st.strict->record(at, event, version, id);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Agent& s = st.enter(at, id, t);
     st.enter_host(at, s, t);
     EventState& e = st.events[event];
@@ -238,21 +247,23 @@ void Engine::host_signal(const At& at, uint64_t token) {
     State& st = *state_;
     if (st.strict) st.strict->host_signal(at, token);
     if (st.options.predict) return;
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     st.observe(t, nullptr);
     const auto [it, fresh] = st.tokens.try_emplace(token, t.point());
     if (fresh) return;
     Point& p = it->second;  // earlier hand-overs are still included
-    p.known.join(t.known, ~0u);
-    p.known.raise(p.slot, p.count);
-    p.known.raise(t.slot, t.count);
+    join(p.known, p);
+    p.slot = no_slot;  // several agents
+    p.count = 0;
+    join(p, t.point());
 }
 
 void Engine::host_wait(const At& at, uint64_t token) {
     State& st = *state_;
     if (st.strict) st.strict->host_wait(at, token);
     if (st.options.predict) return;
-    if (const auto it = st.tokens.find(token); it != st.tokens.end()) st.absorb(st.thread(at.thread), it->second);
+    const auto it = st.tokens.find(token);
+    if (it != st.tokens.end()) st.observed(st.thread(at), it->second);
 }
 
 void Engine::forget_token(uint64_t token) {

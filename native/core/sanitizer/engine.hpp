@@ -42,6 +42,8 @@ std::string_view name(Kind kind) noexcept;  // "race", "use-after-free", ...
 // The bytes of an access. The conflicts of a possible one are possible, not certain, and it replaces no other entry.
 using Range = Access;
 
+inline constexpr uint64_t no_stream = ~uint64_t{0};  // free() and allocate() by the host alone
+
 // Which thread does it and where. `stack` is an id of stacks.hpp or any other number of a place in the code; 0:
 // unknown. It identifies a wait, and distinguishes findings.
 struct At {
@@ -50,10 +52,9 @@ struct At {
     uint64_t work = 0;  // of works; else a number chosen by the caller, returned in findings
     std::string_view name{};
     uint64_t past = 0;  // a token of mark_thread: it was submitted then, but runs only now; 0: it was submitted now
+    uint64_t inside = no_stream;  // the function of work on that stream does it (enter_work)
 };
 
-inline constexpr uint64_t no_stream = ~uint64_t{0};  // free() and allocate() by the host alone
-inline constexpr uint64_t no_thread = ~uint64_t{0};
 inline constexpr uint64_t newest = ~uint64_t{0};  // the newest version of an event
 
 // One side of a finding.
@@ -64,10 +65,29 @@ struct Party {
     uint64_t work = 0;
     uint64_t stream = no_stream;  // none: the host
     uint64_t thread = 0;
-    uint64_t address = 0;  // of the bytes that both touch
-    uint64_t bytes = 0;
+    uint64_t address = 0;  // of the first bytes that both touch
+    uint64_t bytes = 0;    // of all of them
     uint32_t stack = 0;
     std::string name;
+};
+
+// Bytes that both sides of a finding touch.
+struct Piece {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t buffer = 0;  // base address of the allocation, else of the bytes
+    std::string buffer_name;
+    bool first_writes = false;
+    bool second_writes = false;
+};
+
+// Why a finding is possible and not certain.
+enum class Doubt : uint8_t {
+    none,
+    inside,  // a signal from inside of one of the two orders them, if what it does after that leaves these bytes alone
+    unseen,  // a host thread has waited for the first: a hand-over of it that is not traced would order the two
+    bytes,   // the bytes are an upper bound of what is accessed
+    order,   // with predict: hand-over between host threads orders them in this run
 };
 
 // The smallest change that removes the finding.
@@ -99,8 +119,11 @@ struct Finding {
     uint64_t event = 0;
     uint64_t version = 0;
     Fix fix;
-    uint64_t count = 1;  // how often it happened
-    std::string text;    // of a deadlock: the cycle
+    uint64_t count = 1;  // how often it happened; 0: what happened later has refuted it
+    uint64_t sure = 0;   // how often it was certain
+    Doubt doubt = Doubt::none;
+    std::vector<Piece> pieces;  // the bytes of the first time, at most 64 pieces
+    std::string text;           // of a deadlock: the cycle
 };
 
 struct Options {
@@ -109,6 +132,8 @@ struct Options {
     // The caller calls the engine in an order in which the actions can run, and At::work numbers them in the order of
     // submission. Memory follows the latter (owner of an address, streams of record_stream), so finish() checks it.
     bool numbered = false;
+    // Host threads may hand over without a host_signal: what that could order is possible, not certain.
+    bool unseen_hand_over = false;
 };
 
 // What the findings are based on.
@@ -160,9 +185,15 @@ class Engine {
     // Where others may submit between the call and its return: what is waited for, as of now, under a number; then
     // synchronize_marked when it returned, or forget_token when it gave up.
     void mark_event(uint64_t token, uint64_t event, uint64_t version);
-    void mark_stream(uint64_t token, uint64_t stream, uint64_t thread = no_thread);
-    void mark_device(uint64_t token, uint64_t device = 0, uint64_t thread = no_thread);
+    void mark_stream(const At& at, uint64_t token, uint64_t stream);
+    void mark_device(const At& at, uint64_t token, uint64_t device = 0);
     void synchronize_marked(const At& at, uint64_t token, bool asked = true);
+
+    // The function of a work item begins, and what it does follows with at.inside, until leave_work. Such an action is
+    // after all that the work is after, and not after the work itself. Its accesses may be at any time of it: a conflict
+    // with one that a signal from inside orders is possible, not certain.
+    void enter_work(const At& at, uint64_t stream, uint64_t work);
+    void leave_work(uint64_t stream);
 
     // For queues that run in another order than they were filled (a timeline semaphore's wait before its signal), with
     // Options::numbered. The caller determines an order in which all can run and calls in that order; items that were

@@ -15,6 +15,9 @@
 
 namespace eventide::sanitizer {
 
+// In the ids of agents that are the functions of a stream's works.
+inline constexpr uint64_t function_bit = uint64_t{1} << 63;
+
 // A wait or synchronization that is not decided yet: it is redundant if the clock of the agent at its next action would
 // be the same without it.
 struct Pending {
@@ -28,13 +31,15 @@ struct Gap {
     std::vector<Pending> waits;
 };
 
+// A host thread, a stream, or the functions of a stream's works: they run one after the other, each inside of its work.
 struct Agent {
     uint64_t id = 0;
-    bool thread = false;
+    bool thread = false;  // true for the functions, too
     uint32_t slot = 0;
     uint64_t count = 0;    // works or host accesses so far
-    uint64_t version = 0;  // of `known`
+    uint64_t version = 0;  // of `known` and `begun`
     Clock known;
+    Clock begun;  // Point::begun
     Gap gap;
 
     // Of streams.
@@ -51,9 +56,11 @@ struct Agent {
     size_t next_work = 0;
     uint64_t seen_work = 0;                         // the newest whose accesses were observed while it ran
     uint64_t unknown_work = 0;                      // the newest whose accesses were unknown when it was submitted
-    std::deque<std::pair<uint64_t, Clock>> clocks;  // its clock from that count on; the last changes
+    std::deque<std::pair<uint64_t, Point>> clocks;  // its clocks from that count on; the last changes
+    uint64_t running = 0;                           // the count of the work whose function acts now (enter_work)
+    std::deque<std::pair<uint64_t, Point>> inside;  // what functions had acquired when they returned, by count
 
-    Point point() const { return {known, slot, count}; }
+    Point point() const { return {known, slot, count, begun}; }
 };
 
 struct EventState {
@@ -61,6 +68,13 @@ struct EventState {
     uint64_t last = 0;
     bool created = false;
     Entry by;  // its creation
+};
+
+// A certain conflict of two actions, which a signal that one of them receives later may refute.
+struct Conflict {
+    size_t finding;
+    uint32_t first_slot, second_slot;
+    uint64_t first_count, second_count;
 };
 
 // All runs of one wait or synchronization in the code.
@@ -102,6 +116,8 @@ struct Engine::State {
     std::vector<Finding> findings;
     std::map<std::tuple<uint64_t, uint64_t, uint64_t>, size_t> seen;
     std::pair<uint64_t, uint64_t> last_pair;  // the works of the last finding
+    std::deque<Conflict> conflicts;           // the last ones
+    std::vector<Agent*> with_inside;          // streams whose `inside` is not empty
     std::unordered_map<uint64_t, uint32_t> site_of;
     std::vector<Site> sites;
     Coverage coverage;
@@ -126,6 +142,7 @@ struct Engine::State {
     // agents (engine.cpp)
     Agent& stream(uint64_t id);
     Agent& thread(uint64_t id);
+    Agent& thread(const At& at);  // who acts: the host thread, or the function of a work item
     Agent& make_agent(bool thread, uint64_t id);
     void retire(bool thread, uint64_t id);
     bool acquire(Agent& a, const Point& p);
@@ -137,8 +154,14 @@ struct Engine::State {
     void meet_default(Agent& s, const Point& host);
     void observe(Agent& a, const Point* host, bool final = true);
     void observe_all(std::span<Agent* const> streams, std::span<const Point> points, Clock host);
-    static bool implied(const Agent& a, size_t pending, const Point* host);
     Entry entry(const At& at, const Agent& a, bool write);
+
+    // inside of work (inside.cpp)
+    void add_inside(Point& p);
+    void observed(Agent& t, Point p);  // a thread found that point complete
+    void received(Agent& function, const Point& p);
+    void refute(const Agent& stream, const Point& received);
+    Doubt doubt(const Entry& first, const Entry& second, const Agent& a) const;
 
     // waits (waits.cpp)
     uint32_t site(const At& at, Kind kind, const Agent& a, uint64_t other);
@@ -168,7 +191,7 @@ struct Engine::State {
     void release(Segment& s, const Entry& by, const Point& at, const std::vector<Point>& users);
 
     // findings (findings.cpp)
-    void report(Finding&& f);
+    void report(Finding&& f, const Entry* first = nullptr, const Entry* second = nullptr);
     bool follows(const Entry& e, const Agent& a) const;  // when late: the entry was added before, and comes after
     Party party(const Entry& e, Party::Is is, uint64_t start, uint64_t end);
     Fix ordering_fix(const Entry& first, const Entry& second);
@@ -179,6 +202,9 @@ inline bool ordered(const Agent& a, const Entry& e) noexcept {
     return e.slot == a.slot || a.known[e.slot] >= e.count;
 }
 
-Point point_of(const Agent& stream, uint64_t work);
+// The point of a stream at that work; count 0: the work is too old. exact: it is that work, not the last one before.
+Point point_of(const Agent& stream, uint64_t work, bool* exact = nullptr);
+// Its clocks at that count; the count is 0 if they are no longer kept.
+Point point_at(const Agent& stream, uint64_t count);
 
 }  // namespace eventide::sanitizer

@@ -8,6 +8,8 @@
 namespace eventide::sanitizer {
 namespace {
 
+constexpr size_t max_pieces = 64;
+constexpr size_t kept_conflicts = 256;
 constexpr size_t max_findings = 10000;  // different ones; more are only counted with the last
 
 constexpr std::string_view kinds[] = {
@@ -19,14 +21,34 @@ constexpr std::string_view kinds[] = {
 uint64_t place(const Party& p) {
     const uint64_t text = std::hash<std::string>{}(p.name);
     const uint64_t where = p.stack ? p.stack : (p.stream + 1) * 0x9E3779B97F4A7C15u ^ p.thread << 1 ^ 1;
-    return (text ^ where * 0xD6E8FEB86659FD93u) * 4 + (p.write ? 2 : 0) + (p.is == Party::Is::free);
+    return (text ^ where * 0xD6E8FEB86659FD93u) * 2 + (p.is == Party::Is::free);
 }
 
-void extend(Party& p, const Party& more) {
-    if (!more.bytes) return;
-    const uint64_t end = std::max(p.address + p.bytes, more.address + more.bytes);
-    p.address = std::min(p.address, more.address);
-    p.bytes = end - p.address;
+Piece piece_of(const Finding& f) {
+    const Party& side = f.second.bytes ? f.second : f.first;
+    return {side.address, side.bytes, f.buffer, f.buffer_name, f.first.write, f.second.write};
+}
+
+// The same two conflict in further bytes, or in the same ones with another kind of access.
+void extend(Finding& known, const Finding& more) {
+    const Piece p = piece_of(more);
+    known.first.write |= more.first.write;
+    known.second.write |= more.second.write;
+    if (!p.bytes) return;
+    for (Piece& k : known.pieces)
+        if (k.address == p.address && k.bytes == p.bytes) {
+            k.first_writes |= p.first_writes;
+            k.second_writes |= p.second_writes;
+            return;
+        }
+    known.first.bytes += p.bytes;
+    known.second.bytes += p.bytes;
+    Piece& last = known.pieces.back();
+    const bool adjacent = last.address + last.bytes == p.address && last.buffer == p.buffer;
+    if (adjacent && last.first_writes == p.first_writes && last.second_writes == p.second_writes)
+        last.bytes += p.bytes;
+    else if (known.pieces.size() < max_pieces)
+        known.pieces.push_back(p);
 }
 
 }  // namespace
@@ -95,31 +117,45 @@ Fix Engine::State::ordering_fix(const Entry& first, const Entry& second) {
     const Agent& s = *it->second;
     const auto e = events.find(s.recorded_event);
     if (s.recorded_count < first.count || e == events.end() || e->second.last != s.recorded_version) return fix;
+    // Another event may have that id by now, and the same version.
+    if (std::none_of(e->second.versions.begin(), e->second.versions.end(), [&](const auto& v) {
+            return v.first == s.recorded_version && v.second.slot == s.slot && v.second.count == s.recorded_count;
+        }))
+        return fix;
     fix.recorded = true;
     fix.event = s.recorded_event;
     fix.version = s.recorded_version;
     return fix;
 }
 
-void Engine::State::report(Finding&& f) {
+// first and second: of a conflict that a later signal may refute.
+void Engine::State::report(Finding&& f, const Entry* first, const Entry* second) {
     const std::pair works{f.first.work, f.second.work};
     const std::tuple key{place(f.first), place(f.second), uint64_t(f.kind)};
-    if (strict && f.certain) f.certain = strict->state_->seen.contains(key);
-    const auto [it, fresh] = seen.try_emplace(key, findings.size());
-    if (!fresh || findings.size() >= max_findings) {
-        Finding& known = findings[std::min(it->second, max_findings - 1)];
-        known.certain |= f.certain;
-        const bool again = works.second && works == last_pair;
-        if (!again) {  // else the same two conflict in another range
-            ++known.count;
-        } else if (known.count == 1) {
-            extend(known.first, f.first);
-            extend(known.second, f.second);
-        }
-    } else {
-        findings.push_back(std::move(f));
+    if (strict && f.certain && !strict->state_->seen.contains(key)) {
+        f.certain = false;
+        f.doubt = Doubt::order;
     }
+    const auto [it, fresh] = seen.try_emplace(key, findings.size());
+    const size_t number = std::min(it->second, max_findings - 1);
+    const bool again = !fresh && works.second && works == last_pair;  // the same two conflict in another range
     last_pair = works;
+    if (f.certain && first && second && !again) {
+        conflicts.push_back({number, first->slot, second->slot, first->count, second->count});
+        if (conflicts.size() > kept_conflicts) conflicts.pop_front();
+    }
+    f.sure = f.certain;
+    if (fresh && findings.size() < max_findings) {
+        f.pieces.push_back(piece_of(f));
+        findings.push_back(std::move(f));
+        return;
+    }
+    Finding& known = findings[number];
+    if (again && known.count == 1) extend(known, f);
+    known.certain |= f.certain;
+    if (again) return;
+    known.sure += f.sure;
+    ++known.count;
 }
 
 }  // namespace eventide::sanitizer

@@ -20,7 +20,7 @@ bool names_its_stream(const HookRecord& r) noexcept {
 }  // namespace
 
 void Feed::on_hook(const HookRecord& r, uint64_t thread, uint32_t stack) {
-    const At at{.thread = thread, .stack = stack, .work = r.work, .name = r.name};
+    const At at{.thread = thread, .stack = stack, .work = r.work, .name = r.name, .inside = inside(thread)};
     if (names_its_stream(r) && met_.insert(r.stream).second) engine_.create_stream(r.stream, device_number(r.device));
     switch (r.hook) {
         case Hook::stream_creation:
@@ -46,16 +46,37 @@ void Feed::on_hook(const HookRecord& r, uint64_t thread, uint32_t stack) {
         case Hook::memory_allocation:
             return engine_.allocate(at, r.handle, r.bytes);
         case Hook::memory_deallocation:
-            return engine_.free({.thread = thread, .stack = stack}, r.handle, no_stream, r.name == "dropped");
+            return engine_.free({.thread = thread, .stack = stack, .inside = at.inside}, r.handle, no_stream,
+                                r.name == "dropped");
         case Hook::memory_use:
             return engine_.record_stream(at, r.handle, r.stream);
         case Hook::host_signal:
-            return engine_.host_signal(at, r.handle);
+            return r.handle ? engine_.host_signal(at, r.handle) : left(thread, r);
         case Hook::host_wait:
             return observed_complete(at, r);
         case Hook::work_completion:
             return;
     }
+}
+
+uint64_t Feed::inside(uint64_t thread) const {
+    if (inside_.empty()) return no_stream;
+    const auto it = inside_.find(thread);
+    return it == inside_.end() ? no_stream : it->second.back();
+}
+
+void Feed::entered(const At& at, const HookRecord& r) {
+    std::vector<uint64_t>& streams = inside_[at.thread];
+    if (streams.empty() || streams.back() != r.stream) streams.push_back(r.stream);  // else the end of one was lost
+    engine_.enter_work(at, r.stream, r.work);
+}
+
+void Feed::left(uint64_t thread, const HookRecord& r) {
+    const auto it = inside_.find(thread);
+    if (it == inside_.end() || it->second.back() != r.stream) return;
+    it->second.pop_back();
+    if (it->second.empty()) inside_.erase(it);
+    engine_.leave_work(r.stream);
 }
 
 void Feed::created(const HookRecord& r) {
@@ -109,10 +130,10 @@ void Feed::synchronized(const At& at, const HookRecord& r) {
     if (!r.end && r.handle) {
         marked_.insert(r.handle);
         if (r.hook == Hook::event_synchronization) return engine_.mark_event(r.handle, r.event, version_of(r));
-        if (r.hook == Hook::stream_synchronization) return engine_.mark_stream(r.handle, r.stream, at.thread);
-        return engine_.mark_device(r.handle, device_number(r.device), at.thread);
+        if (r.hook == Hook::stream_synchronization) return engine_.mark_stream(at, r.handle, r.stream);
+        return engine_.mark_device(at, r.handle, device_number(r.device));
     }
-    const At here{.thread = at.thread, .stack = at.stack};
+    const At here{.thread = at.thread, .stack = at.stack, .inside = at.inside};
     if (r.end && r.name == "gave up") {
         if (marked_.erase(r.handle)) engine_.forget_token(r.handle);
         return;
@@ -138,7 +159,9 @@ void Feed::synchronized(const At& at, const HookRecord& r) {
 void Feed::observed_complete(const At& at, const HookRecord& r) {
     if (r.handle) return engine_.host_wait(at, r.handle);
     if (r.event) return engine_.synchronize_event(at, r.event, version_of(r), false);
-    if (r.work) return engine_.synchronize_work({.thread = at.thread, .stack = at.stack}, r.stream, r.work);
+    const At here{.thread = at.thread, .stack = at.stack, .inside = at.inside};
+    if (r.work && r.name == hub::inside_work) return entered(here, r);
+    if (r.work) return engine_.synchronize_work(here, r.stream, r.work);
     engine_.synchronize_stream(at, r.stream, false);
 }
 

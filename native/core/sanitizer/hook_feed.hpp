@@ -26,6 +26,9 @@ class Feed {
 
   private:
     void submitted(const At& at, const HookRecord& r);
+    uint64_t inside(uint64_t thread) const;
+    void entered(const At& at, const HookRecord& r);
+    void left(uint64_t thread, const HookRecord& r);
     void created(const HookRecord& r);
     void going(uint64_t stream);
     void gone(const At& at, uint64_t stream);
@@ -39,11 +42,12 @@ class Feed {
     };
 
     Engine& engine_;
-    std::unordered_set<uint64_t> met_;                 // streams whose device is known
-    std::unordered_map<uint64_t, Blocking> blocking_;  // by number of the device
-    std::unordered_set<uint64_t> marked_;              // handles of synchronizations that have begun
-    std::unordered_set<uint64_t> closing_;             // streams whose deletion is pending
-    std::deque<uint64_t> going_;                       // the same in order
+    std::unordered_set<uint64_t> met_;                            // streams whose device is known
+    std::unordered_map<uint64_t, Blocking> blocking_;             // by number of the device
+    std::unordered_map<uint64_t, std::vector<uint64_t>> inside_;  // streams whose work each thread runs, innermost last
+    std::unordered_set<uint64_t> marked_;                         // handles of synchronizations that have begun
+    std::unordered_set<uint64_t> closing_;                        // streams whose deletion is pending
+    std::deque<uint64_t> going_;                                  // the same in order
 };
 
 }  // namespace eventide::sanitizer

@@ -26,7 +26,7 @@ std::vector<Engine::Known> Engine::over_at(uint64_t work) const {
 void Engine::synchronize_numbered(const At& at, std::span<const uint64_t> works) {
     State& st = *state_;
     if (st.strict) st.strict->synchronize_numbered(at, works);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Clock host;
     join(host, t.point());
     std::vector<Point> points;
@@ -44,7 +44,7 @@ void Engine::synchronize_numbered(const At& at, std::span<const uint64_t> works)
 void Engine::State::play() {
     if (actions.empty()) return;
     struct Kept {
-        Clock known;
+        Clock known, begun;
         uint64_t count = 0;
         Gap gap;
     };
@@ -52,6 +52,7 @@ void Engine::State::play() {
     const auto exchange = [&] {
         for (size_t slot = 0; slot < now.size(); ++slot) {  // record_stream may name a stream that does nothing
             std::swap(by_slot[slot]->known, now[slot].known);
+            std::swap(by_slot[slot]->begun, now[slot].begun);
             std::swap(by_slot[slot]->count, now[slot].count);
             std::swap(by_slot[slot]->gap, now[slot].gap);
         }
@@ -70,6 +71,7 @@ void Engine::State::play() {
             a.gap.waits.push_back(t->wait.front());
         }
         a.known = t->point.known;
+        a.begun = t->point.begun;
         a.count = t->point.count;
         At at = t->at;
         at.name = t->name;

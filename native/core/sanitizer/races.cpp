@@ -84,10 +84,8 @@ bool Engine::State::follows(const Entry& e, const Agent& a) const {
     if (e.slot == a.slot) return e.count > a.count;
     const Agent& other = *by_slot[e.slot];
     if (other.thread) return false;
-    const Clock* then = nullptr;
-    for (const auto& [from, clock] : other.clocks)
-        if (from <= e.count) then = &clock;
-    return !then || (*then)[a.slot] >= a.count;
+    const Point then = point_at(other, e.count);
+    return !then.count || then.known[a.slot] >= a.count;
 }
 
 // Which unordered accesses to these bytes are there? An earlier owner that certainly comes later is a conflict too.
@@ -145,6 +143,8 @@ void Engine::State::conflict(const Segment& s, const Entry& before, const Entry&
               .certain = sure == Overlap::certain,
               .buffer = s.lifetime ? l.address : s.start,
               .buffer_name = names[l.name]};
+    f.doubt = f.certain ? doubt(before, now, a) : Doubt::bytes;
+    f.certain = f.doubt == Doubt::none;
     f.first = party(before, before.stream == no_stream ? Party::Is::host : Party::Is::work, s.start, s.end);
     f.second = party(now, a.thread ? Party::Is::host : Party::Is::work, s.start, s.end);
     if (before.unguarded || (before.stream != no_stream && before.old && follows(before, a))) {
@@ -152,13 +152,13 @@ void Engine::State::conflict(const Segment& s, const Entry& before, const Entry&
     } else {
         f.fix = ordering_fix(before, now);
     }
-    report(std::move(f));
+    report(std::move(f), &before, &now);
 }
 
 void Engine::allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream) {
     State& st = *state_;
     if (st.strict) st.strict->allocate(at, address, bytes, stream);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     if (!st.options.numbered) return st.allocated(at, t, address, bytes, stream);
     Action& action = st.add_action(at, t, Action::Is::allocated);
     action.address = address;
@@ -176,7 +176,7 @@ void Engine::record_stream(const At& at, uint64_t address, uint64_t stream) {
     State& st = *state_;
     if (st.strict) st.strict->record_stream(at, address, stream);
     if (!st.options.numbered) return st.used(address, stream);
-    Action& action = st.add_action(at, st.thread(at.thread), Action::Is::used);
+    Action& action = st.add_action(at, st.thread(at), Action::Is::used);
     action.address = address;
     action.stream = stream;
 }
@@ -199,9 +199,10 @@ void Engine::State::release(Segment& s, const Entry& by, const Point& at, const 
                 e.unguarded = e.stream != no_stream;
                 const Lifetime& l = shadow.lifetime(s.lifetime);
                 Finding f{.kind = e.unguarded ? Kind::missing_record_stream : Kind::use_after_free,
-                          .certain = !e.possible,
+                          .certain = !e.possible && at.begun[e.slot] < e.count,
                           .buffer = l.address,
                           .buffer_name = names[l.name]};
+                if (!f.certain) f.doubt = e.possible ? Doubt::bytes : Doubt::inside;
                 f.first = party(e, e.unguarded ? Party::Is::work : Party::Is::host, s.start, s.end);
                 f.second = party(by, Party::Is::free, s.start, s.end);
                 if (e.unguarded)
@@ -218,7 +219,7 @@ void Engine::free(const At& at, uint64_t address, uint64_t stream, bool idle) {
     State& st = *state_;
     if (st.strict) st.strict->free(at, address, stream, idle);
     if (!st.options.numbered && !st.shadow.at(address)) return;  // it was allocated before the sanitizer was started
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Agent* a = &t;
     if (stream == no_stream) {
         if (!at.past) st.observe(t, nullptr);

@@ -1,6 +1,7 @@
 #include "sanitizer/shadow.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace eventide::sanitizer {
 namespace {
@@ -9,6 +10,18 @@ namespace {
 bool meets(uint64_t phase, uint64_t run, uint64_t stride, uint64_t start, uint64_t end) noexcept {
     const uint64_t in = (start % stride + stride - phase) % stride;  // where `start` lies in its period
     return in < run || end - start > stride - in;
+}
+
+// Of two strides: whether no byte is in both patterns, and after how many bytes these repeat together. They meet where
+// the distance of two starts, modulo the divisor that the strides have in common, is less than a run.
+bool apart(const Entry& a, const Entry& b) noexcept {
+    const uint64_t common = std::gcd(a.stride, b.stride);
+    const uint64_t gap = (b.phase % common + common - a.phase % common) % common;
+    return gap >= a.run && common - gap >= b.run;
+}
+
+uint64_t meeting(const Entry& a, const Entry& b) noexcept {
+    return std::lcm(uint64_t(a.stride), uint64_t(b.stride));
 }
 
 }  // namespace
@@ -20,7 +33,8 @@ Overlap overlap(const Entry& a, const Entry& b, uint64_t start, uint64_t end) no
         const Entry& s = a.stride ? a : b;
         return meets(s.phase, s.run, s.stride, start, end) ? sure : Overlap::no;
     }
-    if (a.stride != b.stride) return Overlap::possible;
+    if (a.stride != b.stride)
+        return apart(a, b) ? Overlap::no : end - start >= meeting(a, b) ? sure : Overlap::possible;
     // The bytes that both have in a period: b's run may begin within a's, and a's within b's.
     const uint64_t stride = a.stride;
     const auto from = [&](const Entry& x, const Entry& y) {

@@ -99,6 +99,7 @@ struct Point {
     Clock known;
     uint32_t slot = 0;
     uint64_t count = 0;
+    Clock begun;  // works from inside of which a signal was received: they have begun, and may still run
 
     // Whether the first n of another agent (or its own) are complete.
     bool after(uint32_t other, uint64_t n) const noexcept { return other == slot ? count >= n : known[other] >= n; }
@@ -108,6 +109,12 @@ struct Point {
 inline void join(Clock& clock, const Point& p) {
     clock.join(p.known, ~0u);
     clock.raise(p.slot, p.count);
+}
+
+// The same of a sum of points.
+inline void join(Point& sum, const Point& p) {
+    join(sum.known, p);
+    sum.begun.join(p.begun, ~0u);
 }
 
 }  // namespace eventide::sanitizer

@@ -3,10 +3,10 @@
 // A wait is redundant if removing it changes no ordering. That is decided at the next action of the stream: its clock
 // must then follow from other sources, be it other waits, the thread that submits, or its clock before.
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "sanitizer/engine_state.hpp"
+#include "sanitizer/leave_one_out.hpp"
 
 namespace eventide::sanitizer {
 namespace {
@@ -22,40 +22,46 @@ bool covered(const Point& p, const Clock& known, const Point* host, uint32_t own
     return covered(p, both, nullptr, own);
 }
 
-}  // namespace
-
-// Whether the agent's clock would be the same without that one of its pending waits.
-bool Engine::State::implied(const Agent& a, size_t i, const Point* host) {
-    const std::vector<Pending>& waits = a.gap.waits;
-    Clock others = a.gap.base;
-    for (size_t j = 0; j < waits.size(); ++j)
-        if (j != i) {
-            join(others, waits[j].gained);
-            join(others, waits[j].host);
-        }
-    return covered(waits[i].gained, others, host, a.slot) && covered(waits[i].host, others, host, a.slot);
+// Which of the waits are implied: the agent acquires as much from `base`, the other waits and the point that host_of
+// gives for the wait (or null). The last first: of two equal ones the second is implied. drop: it implies no other then.
+template <class HostOf>
+std::vector<char> implied(const std::vector<Pending>& waits, const Clock& base, uint32_t own, bool drop,
+                          const HostOf& host_of) {
+    std::vector<char> out(waits.size(), false);
+    const auto add = [&](Clock& sum, size_t i) {
+        if (drop && out[i]) return;
+        join(sum, waits[i].gained);
+        join(sum, waits[i].host);
+    };
+    leave_one_out(0, waits.size(), base, add, [&](size_t i, const Clock& others) {
+        const Point* host = host_of(waits[i]);
+        out[i] = covered(waits[i].gained, others, host, own) && covered(waits[i].host, others, host, own);
+    });
+    return out;
 }
 
+}  // namespace
+
 // The agent acts, submitted by a thread at that point, which decides its pending waits: each is needed or redundant. If
-// the agent does not acquire the thread's past with it (final = false), the others may be decided later.
+// the agent does not acquire the thread's past with it (final = false), those that are implied are decided later.
 void Engine::State::observe(Agent& a, const Point* host, bool final) {
     std::vector<Pending>& waits = a.gap.waits;
     if (waits.empty()) return;
-    for (size_t i = waits.size(); i-- > 0;) {  // the last first: of two equal ones the second is redundant
-        const bool useless = implied(a, i, host);
-        if (!useless) {
-            if (final) continue;
+    const std::vector<char> is_implied =
+        implied(waits, a.gap.base, a.slot, final, [&](const Pending&) { return host; });
+    std::vector<Pending> later;
+    for (size_t i = 0; i < waits.size(); ++i) {
+        if (is_implied[i] && final) {
+            redundant(waits[i].site);
+        } else if (is_implied[i]) {
+            later.push_back(std::move(waits[i]));
+        } else if (!final) {
             sites[waits[i].site].needed = true;
             join(a.gap.base, waits[i].gained);
             join(a.gap.base, waits[i].host);
-        } else if (final) {
-            redundant(waits[i].site);
-        } else {
-            continue;
         }
-        waits.erase(waits.begin() + std::ptrdiff_t(i));
     }
-    if (final) waits.clear();
+    waits = std::move(later);
     if (waits.empty()) a.gap.base = {};
 }
 
@@ -88,11 +94,12 @@ void Engine::State::wait_for(Agent& a, const Point& gained, const Point& host, u
 void Engine::State::wait_on(const At& at, Agent& s, Agent& t, Point point, uint32_t where) {
     if (!at.past) observe(t, nullptr);
     const Point host = past(at, t);
+    if (!with_inside.empty()) add_inside(point);
     if (s.behind || !s.members.empty()) {
         Point also = host;  // what the stream acquires without the pending waits of the streams it is ordered with
         join(also.known, point);
-        Point all{std::move(meeting(s, also, false).known), s.slot, 0};
-        join(all.known, point);
+        Point all = meeting(s, also, false);
+        join(all, point);
         point = std::move(all);
     }
     wait_for(s, point, host, where);
@@ -101,14 +108,16 @@ void Engine::State::wait_on(const At& at, Agent& s, Agent& t, Point point, uint3
 
 void Engine::State::sync_for(Agent& t, std::span<const Point> points, uint32_t where) {
     Point all{{}, t.slot, 0};
-    for (const Point& p : points) join(all.known, p);
+    for (const Point& p : points) join(all, p);
+    if (!with_inside.empty()) add_inside(all);
     wait_for(t, all, {{}, t.slot, 0}, where);
+    received(t, all);
 }
 
 void Engine::wait(const At& at, uint64_t event, uint64_t version, uint64_t id) {
     State& st = *state_;
     if (st.strict) st.strict->wait(at, event, version, id);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Agent& s = st.stream(id);
     const auto found = st.events.find(event);
     if (version == newest) version = found == st.events.end() ? 0 : found->second.last;
@@ -131,7 +140,7 @@ void Engine::wait(const At& at, uint64_t event, uint64_t version, uint64_t id) {
 void Engine::synchronize_event(const At& at, uint64_t event, uint64_t version, bool asked) {
     State& st = *state_;
     if (st.strict) st.strict->synchronize_event(at, event, version, asked);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     const auto found = st.events.find(event);
     if (version == newest) version = found == st.events.end() ? 0 : found->second.last;
     if (!version && asked) {
@@ -144,7 +153,8 @@ void Engine::synchronize_event(const At& at, uint64_t event, uint64_t version, b
     for (const auto& [v, point] : found->second.versions)
         if (v == version) {
             const Point p = point;
-            return asked ? st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, p.slot)) : st.absorb(t, p);
+            if (asked) return st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, p.slot));
+            return st.observed(t, p);
         }
 }
 
@@ -158,18 +168,18 @@ void Engine::mark_event(uint64_t token, uint64_t event, uint64_t version) {
         if (v == version) st.marks[token] = {point};
 }
 
-void Engine::mark_stream(uint64_t token, uint64_t id, uint64_t thread) {
+void Engine::mark_stream(const At& at, uint64_t token, uint64_t id) {
     State& st = *state_;
-    if (st.strict) st.strict->mark_stream(token, id, thread);
+    if (st.strict) st.strict->mark_stream(at, token, id);
     Agent& s = st.stream(id);
-    const Point host = thread == no_thread ? Point{{}, s.slot, 0} : st.thread(thread).point();
+    const Point host = st.thread(at).point();
     st.observe(s, &host, false);
     st.marks[token] = {s.point()};
 }
 
-void Engine::mark_device(uint64_t token, uint64_t device, uint64_t thread) {
+void Engine::mark_device(const At& at, uint64_t token, uint64_t device) {
     State& st = *state_;
-    if (st.strict) st.strict->mark_device(token, device, thread);
+    if (st.strict) st.strict->mark_device(at, token, device);
     std::vector<Point> points;
     std::vector<Agent*> streams;
     for (auto& [_, s] : st.streams) {
@@ -178,7 +188,7 @@ void Engine::mark_device(uint64_t token, uint64_t device, uint64_t thread) {
         points.push_back(s->point());
     }
     Clock host;
-    if (thread != no_thread) join(host, st.thread(thread).point());
+    join(host, st.thread(at).point());
     st.observe_all(streams, points, std::move(host));
     st.marks[token] = std::move(points);
 }
@@ -213,13 +223,13 @@ void Engine::synchronize_marked(const At& at, uint64_t token, bool asked) {
     if (st.strict) st.strict->synchronize_marked(at, token, asked);
     const auto it = st.marks.find(token);
     if (it == st.marks.end()) return;
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     const std::vector<Point> points = std::move(it->second);
     st.marks.erase(it);
     if (asked)
         st.sync_for(t, points, st.site(at, Kind::redundant_sync, t, points.empty() ? 0 : points[0].slot));
     else
-        for (const Point& p : points) st.absorb(t, p);
+        for (const Point& p : points) st.observed(t, p);
 }
 
 namespace {
@@ -227,18 +237,25 @@ constexpr uint64_t own_token = ~uint64_t{0};  // between mark and synchronize_ma
 }
 
 void Engine::synchronize_stream(const At& at, uint64_t stream, bool asked) {
-    mark_stream(own_token, stream, at.thread);
+    mark_stream(at, own_token, stream);
     synchronize_marked(at, own_token, asked);
 }
 
 void Engine::synchronize_device(const At& at, uint64_t device, bool asked) {
-    mark_device(own_token, device, at.thread);
+    mark_device(at, own_token, device);
     synchronize_marked(at, own_token, asked);
 }
 
-// The point of a stream at that work; count 0: the work is too old.
-Point point_of(const Agent& s, uint64_t work) {
+Point point_at(const Agent& s, uint64_t count) {
     Point p{{}, s.slot, 0};
+    for (const auto& [from, point] : s.clocks)
+        if (from <= count) p = point;
+    p.count = !s.clocks.empty() && s.clocks.front().first <= count ? count : 0;
+    return p;
+}
+
+Point point_of(const Agent& s, uint64_t work, bool* exact) {
+    uint64_t found = 0;
     const size_t oldest = s.next_work;
     size_t low = 0, high = s.works.size();  // the newest that is not newer; ids grow along the ring
     while (low < high) {
@@ -247,12 +264,13 @@ Point point_of(const Agent& s, uint64_t work) {
         if (number > work) {
             high = middle;
         } else {
-            p.count = count;
+            found = count;
+            if (exact) *exact = number == work;
             low = middle + 1;
         }
     }
-    for (const auto& [from, clock] : s.clocks)
-        if (from <= p.count) p.known = clock;
+    Point p = point_at(s, found);
+    p.count = found;
     return p;
 }
 
@@ -262,11 +280,11 @@ void Engine::synchronize_work(const At& at, uint64_t id, uint64_t work, bool ask
     const auto it = st.streams.find(id);
     if (it == st.streams.end()) return;
     const Point p = point_of(*it->second, work);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     if (asked)
         st.sync_for(t, {&p, 1}, st.site(at, Kind::redundant_sync, t, p.slot));
     else
-        st.absorb(t, p);
+        st.observed(t, p);
 }
 
 void Engine::work_access(const At& at, uint64_t id, std::span<const Range> reads, std::span<const Range> writes) {
@@ -282,20 +300,27 @@ void Engine::work_access(const At& at, uint64_t id, std::span<const Range> reads
         s.seen_work = at.work;
         ++st.coverage.known;
     }
-    std::swap(s.known, p.known);
-    std::swap(s.count, p.count);
+    if (at.inside == id && s.running == p.count) {  // when it happens is known: after what the function has received
+        join(p, st.thread(at).point());
+        p.known.raise(p.slot, p.count);
+    }
+    const auto exchange = [&] {
+        std::swap(s.known, p.known);
+        std::swap(s.begun, p.begun);
+        std::swap(s.count, p.count);
+    };
+    exchange();
     st.late = true;
     for (const Range& r : reads) st.touch(at, s, r, false);
     for (const Range& w : writes) st.touch(at, s, w, true);
     st.late = false;
-    std::swap(s.known, p.known);
-    std::swap(s.count, p.count);
+    exchange();
 }
 
 void Engine::signal(const At& at, uint64_t token, uint64_t id) {
     State& st = *state_;
     if (st.strict) st.strict->signal(at, token, id);
-    Agent& t = st.thread(at.thread);
+    Agent& t = st.thread(at);
     Agent& s = st.enter(at, id, t);
     st.enter_host(at, s, t);
     ++s.count;  // the semaphore may be observed: it counts as work
@@ -309,7 +334,7 @@ void Engine::wait_signal(const At& at, uint64_t token, uint64_t id) {
     const auto it = st.marks.find(token);
     if (it == st.marks.end()) return;
     Agent& s = st.stream(id);
-    st.wait_on(at, s, st.thread(at.thread), it->second.front(), st.site(at, Kind::redundant_wait, s, token));
+    st.wait_on(at, s, st.thread(at), it->second.front(), st.site(at, Kind::redundant_wait, s, token));
 }
 
 void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id) {
@@ -318,7 +343,7 @@ void Engine::wait_known(const At& at, std::span<const Known> known, uint64_t id)
     Agent& s = st.stream(id);
     Point p{{}, s.slot, 0};
     for (const Known& k : known) p.known.raise((k.thread ? st.thread(k.id) : st.stream(k.id)).slot, k.count);
-    st.wait_on(at, s, st.thread(at.thread), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
+    st.wait_on(at, s, st.thread(at), p, st.site(at, Kind::redundant_wait, s, ~uint64_t{0}));
 }
 
 void Engine::finish(const At& at, bool leaks) {
@@ -327,16 +352,27 @@ void Engine::finish(const At& at, bool leaks) {
     if (std::exchange(st.finished, true)) return;
     st.play();
     for (auto* all : {&st.streams, &st.threads})
-        for (auto& [_, a] : *all) {
-            std::vector<Pending>& waits = a->gap.waits;
-            for (size_t i = waits.size(); i-- > 0;) {  // as if the thread that called the wait acquired it
-                const Agent* t = st.by_slot[waits[i].host.slot];
-                const Point host = t->point();
-                if (!a->thread) st.meet_default(*a, host);
-                if (!st.implied(*a, i, t == a.get() ? nullptr : &host)) continue;
-                st.redundant(waits[i].site);
-                waits.erase(waits.begin() + std::ptrdiff_t(i));
+        for (auto& entry : *all) {
+            auto& a = entry.second;
+            // As if the thread that called the wait acquired it.
+            const Agent* met = nullptr;
+            for (size_t i = a->thread ? 0 : a->gap.waits.size(); i-- > 0;) {
+                const Agent* t = st.by_slot[a->gap.waits[i].host.slot];
+                if (t != met) st.meet_default(*a, t->point());
+                met = t;
             }
+            Point host;
+            const auto caller = [&](const Pending& w) {
+                const Agent* t = st.by_slot[w.host.slot];
+                host = t->point();
+                return t == a.get() ? nullptr : &host;
+            };
+            const std::vector<char> is_implied = implied(a->gap.waits, a->gap.base, a->slot, true, caller);
+            size_t i = 0;
+            std::erase_if(a->gap.waits, [&](const Pending& w) {
+                if (is_implied[i]) st.redundant(w.site);
+                return is_implied[i++];
+            });
         }
     for (Site& s : st.sites)
         if (s.redundant && s.redundant == s.runs && !s.needed) {
@@ -363,31 +399,6 @@ void Engine::finish(const At& at, bool leaks) {
 
 // Collectives: every rank continues when all have arrived, so each acquires the clocks of all on arrival. It does not
 // include the completion of another rank's part.
-namespace {
-
-bool includes(const Clock& known, const Point& p) {
-    return known[p.slot] >= p.count && known.covers(p.known, ~0u);
-}
-
-// Of the waits before it, on any rank, those that are implied by the others and `base`. The last first: of two equal
-// ones the second is redundant.
-template <class Redundant>
-void drop_implied(const Clock& base, std::vector<const Pending*> waits, Redundant redundant) {
-    for (size_t i = waits.size(); i-- > 0;) {
-        Clock others = base;
-        for (size_t j = 0; j < waits.size(); ++j)
-            if (j != i) {
-                join(others, waits[j]->gained);
-                join(others, waits[j]->host);
-            }
-        if (!includes(others, waits[i]->gained) || !includes(others, waits[i]->host)) continue;
-        redundant(waits[i]->site);
-        waits.erase(std::next(waits.begin(), std::ptrdiff_t(i)));
-    }
-}
-
-}  // namespace
-
 void Engine::collective(std::span<const Arrival> ranks) {
     State& st = *state_;
     if (st.strict) st.strict->collective(ranks);
@@ -395,7 +406,7 @@ void Engine::collective(std::span<const Arrival> ranks) {
     Point everyone{{}, 0, 0};
     Clock base;  // the joined clock without the waits before it
     for (const Arrival& r : ranks) {
-        Agent& t = st.thread(r.at.thread);
+        Agent& t = st.thread(r.at);
         if (!r.at.past) st.observe(t, nullptr);
         join(base, st.past(r.at, t));
         agents.push_back(&st.stream(r.stream));
@@ -403,13 +414,16 @@ void Engine::collective(std::span<const Arrival> ranks) {
     }
     join(everyone.known, {base, 0, 0});
     for (Agent* s : agents) st.meet_default(*s, everyone);
-    std::vector<const Pending*> waits;
+    std::vector<Pending> waits;  // before it, on any rank
     for (Agent* s : agents) {
         join(base, {s->gap.waits.empty() ? s->known : s->gap.base, s->slot, s->count});
-        for (const Pending& w : s->gap.waits) waits.push_back(&w);
+        waits.insert(waits.end(), s->gap.waits.begin(), s->gap.waits.end());
         join(everyone.known, s->point());
     }
-    drop_implied(base, std::move(waits), [&](uint32_t site) { st.redundant(site); });
+    const auto no_host = [](const Pending&) -> const Point* { return nullptr; };
+    const std::vector<char> is_implied = implied(waits, base, no_slot, true, no_host);
+    for (size_t i = 0; i < waits.size(); ++i)
+        if (is_implied[i]) st.redundant(waits[i].site);
     for (size_t n = 0; n < agents.size(); ++n) {
         Agent& s = *agents[n];
         s.gap = {};

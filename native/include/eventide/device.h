@@ -6,7 +6,7 @@
  *   static const eventide_device mine = { EVENTIDE_DEVICE_VERSION, sizeof(eventide_device), "mine", count, ... };
  *   EVENTIDE_EXPORT const eventide_device* eventide_device_entry(const eventide_host* host) { return &mine; }
  *
- *   c++ -shared -fPIC -I$(python -c "import eventide; print(eventide.backends.include_path())") mine.cpp -o libmine.so
+ *   c++ -shared -fPIC -I$(python -c "import eventide.backends as b; print(b.include_path())") mine.cpp -o libmine.so
  *   >>> et.Device.load("libmine.so")            or:  et.Device.build("mine", sources=["mine.cpp"])
  *
  * Layers

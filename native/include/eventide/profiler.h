@@ -7,7 +7,7 @@
  *   EVENTIDE_RECORD_BACKEND_MEMORY_EVENT(ptr, bytes, total_allocated, total_reserved, "npu:0");
  *   { EVENTIDE_SPAN("compile kernels"); ... }                       until the end of the block
  *
- *   cc -I$(python -c "import eventide; print(eventide.backends.include_path())") ...      nothing to link
+ *   cc -I$(python -c "import eventide.backends as b; print(b.include_path())") ...      nothing to link
  *
  * Layers
  *
@@ -18,12 +18,13 @@
  * matter.
  *
  * Rules
- *   - Each macro is one statement, safe in any `if`; its arguments are evaluated only while a profile runs, and at most
- * once.
- *   - Times are microseconds of CLOCK_MONOTONIC, see EVENTIDE_NOW_US(); those of another clock need
+ *   - Each macro is one statement, safe in any `if`; its arguments are evaluated only while a profile or a recording
+ *     (et.Recorder, `eventide run`) runs, and at most once.
+ *   - Times are microseconds of CLOCK_MONOTONIC, see EVENTIDE_NOW_US(), or Unix time, as torch passes it: the two lie
+ *     decades apart, and a time is of the clock that it is nearer to. Those of another clock need
  *     et.profile(adjust_timestamps=True) and profit from EVENTIDE_RECORD_BACKEND_CLOCK.
  *   - Text is UTF-8 and copied; null is an empty text. Any thread may call. Nothing throws, blocks or needs Python.
- *   - Memory events are evaluated only if a profile asks for memory (profile_memory=True).
+ *   - Memory events are evaluated only if a recording runs, or a profile asks for memory (profile_memory=True).
  *   - C99 and C++11 with GNU attributes. EVENTIDE_SPAN in C uses __attribute__((cleanup)).
  *
  * Costs

@@ -15,3 +15,8 @@ def is_internal_frame(file: str) -> bool:
     if _EXAMPLES in file:
         return False
     return file.startswith((_PACKAGE, "<frozen ", "<generated: 'pyopencl")) or any(one in file for one in _FRAMEWORKS)
+
+
+def is_own_frame(file: str) -> bool:
+    """True for files of this package; outermost in a stack they are what we run at exit and in threads of our own."""
+    return file.startswith(_PACKAGE) or "-packages/eventide/" in file

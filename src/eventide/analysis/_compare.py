@@ -12,6 +12,7 @@ from eventide.analysis._breakdown import breakdown
 from eventide.analysis._idle import idle
 from eventide.analysis._summary import NameRow, summary
 from eventide.analysis._view import Step, View, steps_of, view_of
+from eventide.analysis.metrics._operator_kernels import OperatorDelta, operator_deltas
 from eventide.trace import Trace
 
 
@@ -52,6 +53,7 @@ class Comparison(show.Result):
     host: tuple[Delta, ...]  # self time of host code, by name
     steps: tuple[StepDelta, ...]
     warnings: tuple[str, ...]
+    operators: tuple[OperatorDelta, ...]  # the kernels that each operator launched; empty where that is not recorded
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "of": show.text,
@@ -100,6 +102,7 @@ def compare(a: Trace | View, b: Trace | View) -> Comparison:
         _names(before.host, after.host, "self_time"),
         tuple(StepDelta(*pair) for pair in pairs),
         tuple(_unlike(one, other)),
+        operator_deltas(one, other),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from eventide._util import format as f
 from eventide.analysis import _result as show
@@ -18,7 +19,10 @@ from eventide.trace import Trace
 
 @dataclass(frozen=True)
 class CompileRow:
-    """All compiles of one name. `outermost` leaves out what ran inside another compile, so these sum to the total."""
+    """All compiles of one name. `outermost` leaves out what ran inside another compile, so these sum to the total.
+
+    The stages of one compile of JAX count as one; tracing alone, such as that of a nested function, is none.
+    """
 
     name: str
     trigger: str | None
@@ -27,6 +31,7 @@ class CompileRow:
     outermost: int
     longest: int
     line: str | None
+    reasons: tuple[str, ...]  # why it was compiled again, each once, as the framework says it
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,6 +43,7 @@ class Compile(show.Result):
     count: int
     time: int
     table: tuple[CompileRow, ...]
+    recompiles: int
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "name": show.text,
@@ -68,20 +74,40 @@ def compiles(trace: Trace | View) -> Compile:
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows.tolist()):
         groups.setdefault(view.word(row), []).append(index)
-    table = [_row(view, name, rows[indices], inner[indices]) for name, indices in groups.items()]
-    return Compile(
-        start, end - start, len(rows), int((high - low).sum()), tuple(sorted(table, key=lambda row: -row.outermost))
-    )
+    args = [json_of(text) for text in view.trace.spans.column("args").take(pa.array(rows)).to_pylist()]
+    identity = [_identity(view, row, about) for row, about in zip(rows.tolist(), args, strict=True)]
+    table = [
+        _row(view, name, rows[indices], inner[indices], [(args[index], identity[index]) for index in indices])
+        for name, indices in groups.items()
+    ]
+    again = sum(about.get("recompile") is True for about in args)
+    ordered = tuple(sorted(table, key=lambda row: -row.outermost))
+    return Compile(start, end - start, _count(identity), int((high - low).sum()), ordered, again)
 
 
-def _row(view: View, name: str, rows: Ints, inner: Ints) -> CompileRow:
+def _identity(view: View, row: int, args: dict[str, Any]) -> Any:
+    """Spans with the same value are of one compile; None: no compile of its own."""
+    details = args.get("details")
+    phase = details.get("phase") if isinstance(details, dict) else None
+    if phase is None:
+        return row
+    return None if phase == "trace" else (int(view.track[row]), args.get("id"))
+
+
+def _count(identities: list[Any]) -> int:
+    return len({each for each in identities if each is not None})
+
+
+def _row(view: View, name: str, rows: Ints, inner: Ints, about: list[tuple[dict[str, Any], Any]]) -> CompileRow:
     length = view.duration[rows]
-    args = json_of(view.trace.spans.column("args")[int(rows[0])].as_py())
-    trigger = args.get("trigger") or args.get("callback_trigger")
+    args = [each for each, _ in about]
+    trigger = args[0].get("trigger") or args[0].get("callback_trigger")
+    reasons = tuple(dict.fromkeys(str(each["reason"]) for each in args if each.get("reason")))
+    count = _count([identity for _, identity in about])
     line = next((line for row in rows.tolist() if (line := line_of(view, int(view.stack[row])))), None)
     trigger = None if trigger is None else str(trigger)
-    numbers = (len(rows), int(length.sum()), int(length[inner == 0].sum()), int(length.max()))
-    return CompileRow(name, trigger, *numbers, line)
+    numbers = (count, int(length.sum()), int(length[inner == 0].sum()), int(length.max()))
+    return CompileRow(name, trigger, *numbers, line, reasons)
 
 
 def _inside_another(view: View, rows: Ints) -> Ints:

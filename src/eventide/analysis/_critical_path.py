@@ -118,7 +118,10 @@ class PathRow:
 
 @dataclass(frozen=True, repr=False)
 class CriticalPath(show.Result):
-    """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name, where."""
+    """`table` has one row a piece, by time: start, duration, kind, span (row or null), track, name, where, inferred.
+
+    A piece is inferred where the trace does not hold why the path goes on from it to the piece before.
+    """
 
     start: int
     wall: int
@@ -126,6 +129,7 @@ class CriticalPath(show.Result):
     rows: tuple[PathRow, ...]
     next: tuple[Next, ...]
     nodes: int  # of the graph that was walked
+    inferred: int  # edges on the path that the trace does not hold: hand-overs between threads, what a call waited for
     table: pa.Table = field(repr=False, compare=False)
     slack: Ints = field(repr=False, compare=False)  # of each span of a device; -1 elsewhere
 
@@ -154,8 +158,8 @@ def critical_path(trace: Trace | View, step: str | None = None) -> CriticalPath:
     begin, end = _window(view, step)
     if end == begin:
         none = np.empty(0, np.int64)
-        empty = _table(view, none, none, (none, none, none))
-        return CriticalPath(begin, 0, {}, (), (), 0, empty, np.full(view.count, -1, np.int64))
+        empty = _table(view, none, none, (none, none, none), none > 0)
+        return CriticalPath(begin, 0, {}, (), (), 0, 0, empty, np.full(view.count, -1, np.int64))
     graph = view.remember("graph", lambda: graph_of(view))
     nodes = _walk(graph, _last(view, graph, end, step), begin)
     table = _pieces(view, graph, nodes, begin, end)
@@ -169,7 +173,8 @@ def critical_path(trace: Trace | View, step: str | None = None) -> CriticalPath:
         kinds[row.kind] = kinds.get(row.kind, 0) + row.time
     ordered = dict(sorted(kinds.items(), key=lambda item: -item[1]))
     following = next_critical(view, slack, on_path, begin, end)
-    return CriticalPath(begin, end - begin, ordered, rows, following, len(graph.start), table, slack)
+    inferred = int(graph.inferred[nodes].sum())
+    return CriticalPath(begin, end - begin, ordered, rows, following, len(graph.start), inferred, table, slack)
 
 
 def _window(view: View, step: str | None) -> tuple[int, int]:
@@ -208,7 +213,7 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
     if len(nodes) == 0:
         whole, nothing = np.array([begin, end]), np.array([-1])
-        return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing))
+        return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing), nothing > 0)
     link = graph.link[nodes]
     low, high = graph.low[nodes], graph.end[nodes]
     host = nodes < graph.hosts
@@ -235,9 +240,10 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     kinds = np.concatenate((kind, gap_kind, [0]))
     rows = np.concatenate((row, np.where(host, -1, row), [-1]))
     tracks = np.concatenate((track, track, [-1]))
+    inferred = np.concatenate((graph.inferred[nodes], graph.inferred[nodes], [False]))
     keep = np.flatnonzero(ends > starts)
     order = keep[np.argsort(starts[keep], kind="stable")]
-    return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]))
+    return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]), inferred[order])
 
 
 def _blocked(view: View) -> Bools:
@@ -248,14 +254,15 @@ def _blocked(view: View) -> Bools:
     return found
 
 
-def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) -> pa.Table:
+def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints], inferred: Bools) -> pa.Table:
     kind, row, track = what
     words = [*LINK_WORDS, "unrecorded host", *_DEVICE_WORDS.values(), "blocked"]
     bits = np.array([words.index(_DEVICE_WORDS.get(bit, "compute")) for bit in range(5)])
     own = (kind == 7) & (row >= 0)
     kind = kind.copy()
     kind[own] = bits[view.bits[row[own]]]
-    name = np.where(row >= 0, view.name[np.maximum(row, 0)], len(view.names) - 1) if view.count else row
+    none = len(view.names) - 1
+    name = np.where(row >= 0, view.name[np.maximum(row, 0)], none) if view.count else np.full(len(row), none)
     places = [_where(view, each) for each in range(-1, len(view.track_kind))]
     columns = {
         "start": pa.array(start, pa.int64()),
@@ -265,6 +272,7 @@ def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints]) ->
         "track": pa.array(track, pa.int64(), mask=track < 0),
         "name": _words(name, view.names),
         "where": _words(track + 1, places),
+        "inferred": pa.array(inferred),
     }
     return pa.table(columns)
 

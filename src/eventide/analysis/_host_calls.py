@@ -207,11 +207,11 @@ def _sources(view: View, rows: Ints) -> tuple[Ints, Bools]:
     tied = found >= 0
     if len(view.devices) == 1:
         blind = np.flatnonzero(~tied & _matching(view, _WHOLE_DEVICE, rows))
-        found[blind] = _last_launched(view, view.start[rows[blind]])
+        found[blind] = last_launched(view, view.start[rows[blind]])
     return found, tied
 
 
-def _last_launched(view: View, asked: Ints) -> Ints:
+def last_launched(view: View, asked: Ints) -> Ints:
     """Of the work launched before `asked`, the one that ended last."""
     work = _launched_in_order(view)
     if len(work) == 0:

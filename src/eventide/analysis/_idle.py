@@ -17,9 +17,10 @@ import pyarrow as pa
 from eventide._util import format as f
 from eventide.analysis import _result as show
 from eventide.analysis._host_calls import NEVER, Launches, blocking_of, launches_of, unseen_waits, waits_of
+from eventide.analysis._host_lines import host_lines
 from eventide.analysis._intervals import Shares, covered_by, shares, union
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Ints, View, line_of, view_of
+from eventide.analysis._view import Ints, View, grouped, line_of, view_of
 from eventide.errors import UsageValueError
 from eventide.trace import Trace
 
@@ -124,8 +125,9 @@ class Gap:
     causes: dict[str, int]  # sums to duration
     next_work: str | None  # what ran then; None: nothing did
     launched_by: str | None  # the host operation that launched it
-    host_op: str | None  # innermost on that thread in the middle of the host's share; None: nothing recorded
-    thread: str | None
+    host_op: str | None  # what fills the host's share of the gap; None: nothing recorded does
+    thread: str | None  # the one that launched the next work, or in whose place another one worked
+    inferred: bool  # that other thread is tied to the launching one by an inference
     waited_for: str | None  # "event 3 of stream 7 (sgemm)"
     line: str | None  # file:line (function), where a stack is known
 
@@ -145,11 +147,12 @@ def _gap(view: View, cells: dict[str, object]) -> Gap:
     stream = None if cells["stream"] is None else str(cells["stream"])
     work = -1 if cells["next"] is None else int(str(cells["next"]))
     if work < 0:
-        return Gap(str(cells["device"]), stream, start, duration, causes, None, None, None, None, None, None)
+        return Gap(str(cells["device"]), stream, start, duration, causes, None, None, None, None, False, None, None)
     launches = launches_of(view)
     call, thread = int(launches.call[work]), int(launches.thread[work])
     host = sum(causes.get(cause, 0) for cause in ("host late", "synchronization", "compile", "allocator"))
-    busy_with = _innermost(view, thread, start + host // 2) if host else -1
+    busy_with = filler(view, thread, start, start + host) if host else -1
+    busy_on = int(view.track[busy_with]) if busy_with >= 0 else thread
     launcher = _parent(view, thread, call)
     rows = (work, call, launcher, busy_with)
     return Gap(
@@ -161,15 +164,37 @@ def _gap(view: View, cells: dict[str, object]) -> Gap:
         view.word(work),
         view.word(launcher) if launcher >= 0 else None,
         view.word(busy_with) if busy_with >= 0 else None,
-        view.thread(thread) if thread >= 0 else None,
+        view.thread(busy_on) if busy_on >= 0 else None,
+        host_lines(view).inferred(thread, busy_on),
         _waited_for(view, work) if causes.get("stream wait") else None,
         next((line for row in rows if row >= 0 and (line := line_of(view, int(view.stack[row])))), None),
     )
 
 
-def _innermost(view: View, thread: int, at: int) -> int:
-    nest = nests_of(view).get(thread)
-    return int(nest.owner_at(np.array([at]))[0]) if nest is not None else -1
+def filler(view: View, thread: int, start: int, end: int) -> int:
+    """A span of the name that fills [start, end) on a thread or those it is tied to; -1: nothing recorded fills half.
+
+    Of several names that each fill over half the one with the shortest spans is innermost; else the most time decides.
+    """
+    lines = host_lines(view)
+    tracks = lines.threads.get(lines.line_of.get(thread, -1), [thread])
+    threads = [view.host_by_track[track] for track in tracks if track in view.host_by_track]
+    rows = np.concatenate(threads) if threads else np.empty(0, np.int64)
+    rows = rows[(view.start[rows] < end) & (view.end[rows] > start)]
+    rows = rows[np.argsort(view.start[rows], kind="stable")]
+    low, high = np.maximum(view.start[rows], start), np.minimum(view.end[rows], end)
+    if (np.subtract(*union(low, high)[1::-1])).sum() * 2 <= end - start:
+        return -1
+    found = []
+    for name, mine in grouped(
+        np.arange(len(rows)), view.name[rows], np.argsort(view.name[rows], kind="stable")
+    ).items():
+        covered = int(np.subtract(*union(low[mine], high[mine])[1::-1]).sum())
+        longest = mine[(high - low)[mine].argmax()]
+        half = covered * 2 > end - start
+        shortest = int(view.duration[rows[mine]].min())
+        found.append((half, -shortest if half else covered, covered, -name, int(rows[longest])))
+    return max(found)[-1]
 
 
 def _parent(view: View, thread: int, call: int) -> int:
@@ -238,9 +263,11 @@ class Idle(show.Result):
     def _heading(self) -> str:
         return f"{f.time(self.wall)}, idle time of {f.count(len({lane.device for lane in self.lanes}), 'device')}"
 
-    def worst(self, count: int = 10, cause: str | None = None) -> tuple[Gap, ...]:
-        """The longest gaps, or those with the most of one cause."""
+    def worst(self, count: int = 10, cause: str | None = None, device: str | None = None) -> tuple[Gap, ...]:
+        """The longest gaps, or those with the most of one cause; of all devices or of one."""
         column = self.table.column(cause or "duration").to_numpy()
+        if device is not None:
+            column = column * (self.table.column("device").to_numpy(zero_copy_only=False) == device)
         order = np.argsort(-column, kind="stable")[:count]
         return gap_rows(self._view, self.table, [row for row in order.tolist() if column[row] > 0])
 
@@ -296,6 +323,8 @@ def causes_of(view: View, gaps: Gaps) -> dict[str, Ints]:
     called = np.clip(launches.end[work], np.where(bound, waited, asked), high)
     parts["launch"][rows] = called - np.where(bound, waited, asked)
     unsure = unseen_waits(view)[work]
+    if view.trace.operations.num_rows == 0:  # of a recording of another tool: work before its start is not in it
+        unsure = unsure | (low == view.window[0])
     parts["unknown"][rows] += np.where(unsure, high - called, 0)
     parts["queued"][rows] = np.where(unsure, 0, high - called)
     for cause, time in split_host(view, launches.thread[work], low, host_end).items():

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from eventide._util import format as f
 from eventide.analysis import _result as show
 from eventide.analysis._nesting import parents
-from eventide.analysis._view import Ints, View, integers, view_of
+from eventide.analysis._view import Bools, Ints, View, integers, view_of
 from eventide.trace import Trace
 from eventide.trace.formats.chrome import HARMLESS
 
@@ -50,6 +50,7 @@ def _walk(start: list[int], end: list[int]) -> list[int]:
 
 
 _LAUNCHES = re.compile(r"Launch(Cooperative)?Kernel|GraphLaunch|(Memcpy|Memset)\w*Async|enqueueCommand mem|runFunction")
+_CAPTURE = ("Begin", "End")  # cudaStreamBeginCapture, hipStreamEndCapture_v2
 _UNKNOWN = np.iinfo(np.int64).min
 
 
@@ -109,7 +110,8 @@ def _span(view: View, row: int) -> str:
 
 
 def _not_nested(view: View) -> Picked:
-    rows = np.flatnonzero(view.on_kind("thread") | view.on_kind("stream") | view.on_kind("other"))
+    on_tracks = view.on_kind("thread") | view.on_kind("stream") | view.on_kind("other")
+    rows = np.flatnonzero(on_tracks & ~view.in_categories("step"))  # a step ends wherever the program says so
     order = rows[np.lexsort((-view.end[rows], view.start[rows], view.track[rows]))]
     return overlapping(order, view.track[order], view.start[order], view.end[order]), len(rows), None
 
@@ -122,7 +124,21 @@ def _without_launch(view: View) -> Picked:
 def _without_work(view: View) -> Picked:
     launching = np.array([bool(_LAUNCHES.search(name)) for name in view.names])
     calls = np.flatnonzero(view.in_categories("runtime") & launching[view.name] & ~view.on_kind("stream"))
+    calls = calls[~_captured(view, calls)]
     return calls[~np.isin(calls, view.edges("launch").from_span)], len(calls), None
+
+
+def _captured(view: View, calls: Ints) -> Bools:
+    """Which calls are recorded into a graph, and launch nothing: those of a thread while it captures a stream."""
+    captured = np.zeros(len(calls), bool)
+    names = {word: np.array([bool(re.search(f"{word}Capture", name)) for name in view.names]) for word in _CAPTURE}
+    begins, ends = (np.flatnonzero(view.on_kind("thread") & mask[view.name]) for mask in names.values())
+    for thread in np.unique(view.track[begins]).tolist():
+        mine = np.flatnonzero(view.track[calls] == thread)
+        opened, closed = (np.sort(view.start[some[view.track[some] == thread]]) for some in (begins, ends))
+        at = view.start[calls[mine]]
+        captured[mine] = np.searchsorted(opened, at) > np.searchsorted(closed, at, side="right")
+    return captured
 
 
 def _before_launch(view: View) -> Picked:
@@ -191,6 +207,7 @@ RULES: dict[str, tuple[Callable[[View], Picked], str]] = {
 }
 READER_RULES = (
     "truncated",
+    "rows missing",
     "recording not closed",
     "records dropped",
     "flows that point nowhere",
@@ -207,6 +224,12 @@ def _from_reader(view: View) -> Iterator[LintFinding]:
     if lost:
         example = next((text for text in warnings if "bytes" in text), "")
         yield LintFinding("truncated", lost, account.get("bytes"), example, "Counted in bytes. What was there is gone.")
+    missing = account.get("missing") or {}
+    if missing:
+        example = ", ".join(f"{count:,} {what}" for what, count in missing.items())
+        yield LintFinding(
+            "rows missing", sum(missing.values()), None, example, "The file was cut; they were behind it."
+        )
     yield from _losses(account, warnings)
     untied = account.get("untied", {})
     if untied:

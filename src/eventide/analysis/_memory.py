@@ -38,8 +38,9 @@ def blocks_of(view: View) -> Blocks:
     hook, words = codes(table.column("hook"))
     kinds = np.array([{"memory_allocation": 1, "memory_deallocation": -1}.get(word, 0) for word in words])
     kind = kinds[hook] if len(hook) else np.empty(0, np.int64)
-    rows = np.flatnonzero(kind)
     device, devices = codes(table.column("device"))
+    of_device = np.array([bool(word) for word in devices])[device]  # else an array of the host, for the sanitizer
+    rows = np.flatnonzero((kind != 0) & of_device)
     handle = table.column("handle").fill_null(0).to_numpy().astype(np.uint64)
     time = integers(table.column("time"), 0)
     rows = rows[np.lexsort((rows, time[rows], handle[rows], device[rows]))]
@@ -60,7 +61,7 @@ def blocks_of(view: View) -> Blocks:
     name, texts = codes(table.column("name"))
     return Blocks(
         device[every],
-        [word or "device" for word in devices],
+        devices,
         np.concatenate((time[first], early)),
         np.concatenate((np.where(ends, time[last], far), time[lost])),
         size[every],
@@ -72,6 +73,7 @@ def blocks_of(view: View) -> Blocks:
     )
 
 
+_PROCESS = "memory of the process"  # the track on which the sampler counts
 _COUNTER = re.compile(r"alloc|memory|reserved|\bbytes\b", re.IGNORECASE)
 
 
@@ -101,6 +103,11 @@ class DeviceMemory:
     times: Ints = field(repr=False, compare=False)
     bytes: Ints = field(repr=False, compare=False)
 
+    @property
+    def growth(self) -> int:
+        """From the first known value to the last."""
+        return int(self.bytes[-1] - self.bytes[0]) if len(self.bytes) else 0
+
 
 @dataclass(frozen=True, repr=False)
 class Memory(show.Result):
@@ -110,6 +117,7 @@ class Memory(show.Result):
     wall: int
     origin: int  # the start of the first span, from which the other answers count
     devices: tuple[DeviceMemory, ...]
+    process: tuple[DeviceMemory, ...] = ()  # RSS and heap of the whole process; what frameworks allocate is in them
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "device": show.text,
@@ -134,10 +142,11 @@ def memory(trace: Trace | View) -> Memory:
     view = view_of(trace)
     blocks = blocks_of(view)
     found = [_device(view, blocks, number) for number in np.unique(blocks.device).tolist()] or _counters(view)
+    process = _counters(view, of_process=True)
     known = [view.window] if view.count else []
     known += [(int(one.times.min()), int(one.times.max())) for one in found if len(one.times)]
     start, end = min((first for first, _ in known), default=0), max((last for _, last in known), default=0)
-    return Memory(start, end - start, view.window[0] if view.count else start, tuple(found))
+    return Memory(start, end - start, view.window[0] if view.count else start, tuple(found), tuple(process))
 
 
 def _device(view: View, blocks: Blocks, number: int) -> DeviceMemory:
@@ -194,7 +203,7 @@ def _doing(view: View, thread: Ints, at: Ints, born: Bools) -> list[str]:
     return names
 
 
-def _counters(view: View) -> list[DeviceMemory]:
+def _counters(view: View, *, of_process: bool = False) -> list[DeviceMemory]:
     table = view.trace.counters
     name, words = codes(table.column("name"))
     track = integers(table.column("track"))
@@ -202,9 +211,11 @@ def _counters(view: View) -> list[DeviceMemory]:
     value = table.column("value").to_numpy()
     found = []
     for number, word in enumerate(words):
-        if not _COUNTER.search(word):
+        if not (of_process or _COUNTER.search(word)):
             continue
         for where in np.unique(track[name == number]).tolist():
+            if of_process != (where >= 0 and view.track_name[where] == _PROCESS):
+                continue
             rows = np.flatnonzero((name == number) & (track == where))
             rows = rows[np.argsort(time[rows], kind="stable")]
             level = np.nan_to_num(value[rows]).astype(np.int64)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide._native import nest_spans
-from eventide.analysis._view import Ints, View
+from eventide.analysis._view import Bools, Ints, View
 
 
 @dataclass(frozen=True)
@@ -56,3 +56,16 @@ def parents(start: Ints, end: Ints) -> Ints | None:
     found = nest(np.arange(len(start)), start, end)
     inner = np.flatnonzero(found.parent >= 0)
     return None if (end[inner] > end[found.parent[inner]]).any() else found.parent
+
+
+def outermost(start: Ints, end: Ints, key: Ints) -> Bools:
+    """Whether each interval begins in no other of its key."""
+    order = np.lexsort((-end, start, key))
+    fresh = np.append(True, np.diff(key[order]) != 0)[: len(order)]
+    ends, rank = np.unique(end[order], return_inverse=True)
+    group = np.cumsum(fresh) - 1
+    found = np.empty(len(order), bool)
+    if len(order):
+        reach = ends[np.maximum.accumulate(group * len(ends) + rank) % len(ends)]  # the latest end so far of its key
+        found[order] = fresh | (start[order] >= np.append(reach[:1], reach[:-1]))
+    return found

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide.analysis._host_calls import NEVER, Launches, blocking_of, launches_of, waits_of
+from eventide.analysis._host_lines import HostLines, host_lines
 from eventide.analysis._nesting import nest, nests_of
 from eventide.analysis._view import Bools, Ints, View
-
-_AUTOGRAD = "autograd::engine::evaluate_function"
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,7 @@ class Lines:
     end: Ints
     owner: Ints
     track: Ints  # of the owner; of a hole the line's first thread
+    handed: Bools  # whether it follows one of another thread, and only an inference ties the two
     first: dict[int, int]  # line -> its first segment
     last: dict[int, int]
     line_of: dict[int, int]  # thread track -> line
@@ -39,8 +39,9 @@ class Lines:
 def lines_of(view: View, launches: Launches, cuts: dict[int, Ints]) -> Lines:
     """Cut each line where it launched something, and at the times in `cuts` (by thread)."""
     window = view.window
-    groups = _tied(view, launches)
-    starts, ends, owners, tracks = [], [], [], []
+    lines = host_lines(view)
+    groups = lines.threads
+    starts, ends, owners, tracks, handed = [], [], [], [], []
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     count = 0
@@ -59,9 +60,22 @@ def lines_of(view: View, launches: Launches, cuts: dict[int, Ints]) -> Lines:
         ends.append(edges[1:])
         owners.append(mine)
         tracks.append(np.where(mine >= 0, view.track[mine], threads[0]) if view.count else mine)
-    line_of = {thread: line for line, threads in groups.items() for thread in threads}
+        handed.append(_handed_over(lines, threads, mine, tracks[-1]))
     arrays = [np.concatenate(parts) if parts else np.empty(0, np.int64) for parts in (starts, ends, owners, tracks)]
-    return Lines(arrays[0], arrays[1], arrays[2], arrays[3], first, last, line_of, _main(view, launches, groups))
+    inferred = np.concatenate(handed) if handed else np.empty(0, bool)
+    main = _main(view, launches, groups)
+    return Lines(arrays[0], arrays[1], arrays[2], arrays[3], inferred, first, last, lines.line_of, main)
+
+
+def _handed_over(lines: HostLines, threads: list[int], owner: Ints, track: Ints) -> Bools:
+    """Which segments of a line follow, after a hole or none, one of a thread that only an inference ties to theirs."""
+    found = np.zeros(len(owner), bool)
+    if not any(lines.inferred(threads[0], thread) for thread in threads):
+        return found
+    known = np.flatnonzero(owner >= 0)
+    root = np.array([lines.recorded[thread] for thread in track[known].tolist()], np.int64)
+    found[known[1:]] = root[1:] != root[:-1]
+    return found
 
 
 def _segments(view: View, threads: list[int]) -> tuple[Ints, Ints]:
@@ -76,53 +90,6 @@ def _segments(view: View, threads: list[int]) -> tuple[Ints, Ints]:
     if found is None or len(found.owner) == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     return found.times, np.where(found.owner >= 0, found.rows[found.owner], -1)
-
-
-def _tied(view: View, launches: Launches) -> dict[int, list[int]]:
-    """Threads by line: those with spans or launches, joined where one runs the other's backward pass."""
-    known = np.unique(launches.thread[launches.thread >= 0]).tolist()
-    threads = sorted({*nests_of(view), *known})
-    leader = {thread: thread for thread in threads}
-
-    def find(thread: int) -> int:
-        while leader[thread] != thread:
-            thread = leader[thread]
-        return thread
-
-    edges = view.edges("fwdbwd")
-    pairs = np.unique(np.stack((edges.from_track, edges.to_track)), axis=1).T.tolist() if len(edges) else []
-    for one, other in pairs or _autograd_pairs(view, launches):
-        if one in leader and other in leader:
-            leader[find(other)] = find(one)
-    lines: dict[int, list[int]] = {}
-    for thread in threads:
-        lines.setdefault(find(thread), []).append(thread)
-    return lines
-
-
-def _autograd_pairs(view: View, launches: Launches) -> list[tuple[int, int]]:
-    """Each thread of autograd's engine with the thread of its process that launches the most besides."""
-    names = np.array([name.startswith(_AUTOGRAD) for name in view.names], dtype=bool)
-    if not names.any():
-        return []
-    engine = {thread for thread in nests_of(view) if _runs_autograd(view, thread, names)}
-    threads, counts = np.unique(launches.thread[launches.begin != NEVER], return_counts=True)
-    others = [(count, thread) for thread, count in zip(threads.tolist(), counts.tolist(), strict=True)]
-    pairs = []
-    for thread in engine:
-        pid = view.track_pid[thread]
-        mains = [(n, main) for n, main in others if main >= 0 and main not in engine and view.track_pid[main] == pid]
-        if mains:
-            pairs.append((max(mains)[1], thread))
-    return pairs
-
-
-def _runs_autograd(view: View, thread: int, names: Bools) -> bool:
-    """Whether most of a thread's time is autograd's: the thread that calls backward runs a few of its nodes itself."""
-    found = nests_of(view)[thread]
-    outer = found.rows[found.parent < 0]
-    time = view.duration[outer]
-    return bool(time[names[view.name[outer]]].sum() * 2 > time.sum())
 
 
 def _main(view: View, launches: Launches, groups: dict[int, list[int]]) -> int:
@@ -143,12 +110,16 @@ LINK_WORDS = ("unknown", "queued", "launch", "stream wait", "host", "sync return
 
 @dataclass(frozen=True)
 class Edge:
-    """Edges of one kind: the node at `source` was ready at `time`, and `target` began no earlier."""
+    """Edges of one kind: the node at `source` was ready at `time`, and `target` began no earlier.
+
+    `inferred` marks those that the trace does not hold: hand-overs between threads, and what a call had waited for.
+    """
 
     link: int
     source: Ints
     target: Ints
     time: Ints
+    inferred: Bools
 
 
 @dataclass(frozen=True)
@@ -165,6 +136,7 @@ class Graph:
     pred: Ints
     link: Ints  # how the predecessor binds
     ready: Ints  # when it had done its part
+    inferred: Bools  # whether the edge from the predecessor is inferred
     blocked: Ints
     low: Ints
     edges: list[Edge]
@@ -190,15 +162,24 @@ def graph_of(view: View) -> Graph:
     pred, link, ready = _bind(len(start), edges)
     host, host_link, blocked = _host_preds(lines, blocks, node_of)
     pred[:hosts], link[:hosts], ready[:hosts] = host, host_link, lines.start
+    inferred = np.zeros(len(start), bool)
+    inferred[:hosts] = np.where(host_link == SYNC, _guessed(view, lines), lines.handed)
     inside = np.flatnonzero(host_link == SYNC)
     along = np.flatnonzero(host_link == HOST)
-    edges.append(Edge(HOST, host[along], along, lines.start[along]))
-    edges.append(
-        Edge(SYNC, host[inside], inside, np.where(blocked[inside] > 0, lines.end[inside], lines.start[inside]))
-    )
+    edges.append(Edge(HOST, host[along], along, lines.start[along], inferred[along]))
+    done = np.where(blocked[inside] > 0, lines.end[inside], lines.start[inside])
+    edges.append(Edge(SYNC, host[inside], inside, done, inferred[inside]))
     everywhere = np.concatenate((blocked, np.zeros(len(rows), np.int64)))
     low = np.where(everywhere > 0, end, start)
-    return Graph(lines, rows, start, end, pred, link, ready, everywhere, low, edges)
+    return Graph(lines, rows, start, end, pred, link, ready, inferred, everywhere, low, edges)
+
+
+def _guessed(view: View, lines: Lines) -> Bools:
+    """Segments inside calls of which it is inferred what they waited for."""
+    blocking = blocking_of(view)
+    found = np.zeros(view.count, bool)
+    found[blocking.rows[blocking.inferred]] = True
+    return np.where(lines.owner >= 0, found[np.maximum(lines.owner, 0)], False) if view.count else lines.handed
 
 
 def _blocking(view: View) -> tuple[Ints, Ints, Ints]:
@@ -211,11 +192,14 @@ def _blocking(view: View) -> tuple[Ints, Ints, Ints]:
 
 
 def _cuts(view: View, rows: Ints, blocks: tuple[Ints, Ints, Ints]) -> dict[int, Ints]:
-    """Where the lines need a boundary: at launches, and when what a synchronization waited for was done."""
+    """Where the lines need a boundary: at launches, and when what a call waited for began (its own) and was done."""
     launches = launches_of(view)
     known = rows[(launches.begin[rows] != NEVER) & (launches.thread[rows] >= 0)]
-    tracks = np.concatenate((launches.thread[known], view.track[blocks[0]]))
-    times = np.concatenate((np.minimum(launches.begin[known], view.start[known]), blocks[2]))
+    own = launches.call[blocks[1]] == blocks[0]  # a copy that its own call waits for: before it, the call prepares it
+    tracks = np.concatenate((launches.thread[known], view.track[blocks[0]], view.track[blocks[0][own]]))
+    times = np.concatenate(
+        (np.minimum(launches.begin[known], view.start[known]), blocks[2], view.start[blocks[1][own]])
+    )
     return {int(track): times[tracks == track] for track in np.unique(tracks)}
 
 
@@ -236,7 +220,8 @@ def _on_stream(view: View, node_of: Ints) -> Edge:
         target.append(mine[before >= 0])
     before = np.concatenate(source) if source else np.empty(0, np.int64)
     after = np.concatenate(target) if target else np.empty(0, np.int64)
-    return Edge(STREAM, node_of[before], node_of[after], np.minimum(view.end[before], view.start[after]))
+    time = np.minimum(view.end[before], view.start[after])
+    return Edge(STREAM, node_of[before], node_of[after], time, np.zeros(len(time), bool))
 
 
 def _barely_overlap(view: View, rows: Ints) -> Bools:
@@ -258,7 +243,7 @@ def _launched(view: View, lines: Lines, rows: Ints, node_of: Ints) -> Edge:
         source[mine] = lines.ending_at(lines.line_of[thread], time[mine])
     # What is launched as the trace begins has no segment before it.
     source = np.where(lines.end[source] == time, source, -1) if len(source) else source
-    return Edge(LAUNCH, source, node_of[known], time)
+    return Edge(LAUNCH, source, node_of[known], time, np.zeros(len(time), bool))
 
 
 def _waited(view: View, rows: Ints, node_of: Ints) -> Edge:
@@ -267,7 +252,8 @@ def _waited(view: View, rows: Ints, node_of: Ints) -> Edge:
     source = waits.source[rows]
     real = (source >= 0) & (waits.end[rows] <= view.start[rows])
     real &= node_of[np.maximum(source, 0)] >= 0
-    return Edge(WAIT, node_of[source[real]], node_of[rows[real]], waits.end[rows][real])
+    time = waits.end[rows][real]
+    return Edge(WAIT, node_of[source[real]], node_of[rows[real]], time, np.zeros(len(time), bool))
 
 
 def _bind(count: int, edges: list[Edge]) -> tuple[Ints, Ints, Ints]:

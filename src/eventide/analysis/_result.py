@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from eventide._util import format as f
+from eventide._util import html_text
 from eventide.errors import UsageError
 
 _ROWS = 10  # that a result prints
@@ -26,12 +27,34 @@ def number(value: Any) -> str:
     return "-" if value is None else f"{value:,}"
 
 
+def decimal(value: Any) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
 def time(value: Any) -> str:
     return "-" if value is None else f.time(value)
 
 
 def size(value: Any) -> str:
     return "-" if value is None else f.size(value)
+
+
+def bandwidth(value: Any) -> str:
+    """Bytes a second, in the decimal units of data sheets."""
+    return "-" if value is None else f"{f.quantity(value)}B/s"
+
+
+def rate(value: Any) -> str:
+    """Operations a second."""
+    return "-" if value is None else f"{f.quantity(value)}FLOP/s"
+
+
+def yes(value: Any) -> str:
+    return "yes" if value else ""
+
+
+def percent(value: Any) -> str:
+    return "-" if value is None else f"{value:.1f} %"
 
 
 class Result:
@@ -45,6 +68,7 @@ class Result:
     _columns: ClassVar[Mapping[str, Cell]]
     _row: ClassVar[type]
     _more: ClassVar[tuple[str, ...]] = ()
+    _heads: ClassVar[Mapping[str, str]] = {}  # of columns that a narrow terminal shows under a shorter name
 
     def _rows(self) -> pa.Table | Sequence[Any]:
         raise NotImplementedError
@@ -57,6 +81,19 @@ class Result:
 
     def _heading(self) -> str:
         raise NotImplementedError
+
+    @property
+    def heading(self) -> str:
+        """The result in one line; where the trace does not hold it, the reason."""
+        return self._heading()
+
+    def cells(self, most: int) -> tuple[list[str], list[list[str]], int]:
+        """What is printed of the first `most` rows: heads, cells, and how many of the first columns are text."""
+        shown = [_cells(row) for row in self._printed()[:most]]
+        rows = [[show(row.get(name)) for name, show in self._columns.items()] for row in shown]
+        kinds = [show is text for show in self._columns.values()]
+        heads = [self._heads.get(name, name.replace("_", " ")) for name in self._columns]
+        return heads, rows, kinds.index(False) if False in kinds else len(kinds)
 
     def to_arrow(self) -> pa.Table:
         """The rows of the result as a pyarrow.Table."""
@@ -86,6 +123,13 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the rows that print() has, as a table."""
+        heads, rows, texts = self.cells(_ROWS)
+        rest = len(self._printed()) - len(rows)
+        more = f"... and {f.count(rest, 'more row')}; to_arrow() has all" if rest > 0 else ""
+        return html_text.table(f"{type(self).__name__}: {self._heading()}", heads, rows, texts, more)
 
 
 def _cells(row: Any) -> dict[str, Any]:

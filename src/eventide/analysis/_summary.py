@@ -15,7 +15,8 @@ from eventide.analysis import _result as show
 from eventide.analysis._host_calls import blocking_of
 from eventide.analysis._intervals import union
 from eventide.analysis._nesting import nests_of
-from eventide.analysis._view import Ints, View, grouped, integers, json_of, view_of
+from eventide.analysis._span_memory import span_memory
+from eventide.analysis._view import Ints, View, frame_text, grouped, integers, json_of, view_of
 from eventide.trace import Trace
 
 
@@ -94,7 +95,11 @@ class Summary(show.Result):
 
 @dataclass(frozen=True)
 class OperatorRow:
-    """All spans of one name and category, of one set of input shapes if these were requested. Times: nanoseconds."""
+    """All spans of one name and category, of one set of input shapes if these were requested. Times: nanoseconds.
+
+    Memory is bytes that were allocated less those that were freed, on the thread of the span while it ran; None where
+    the trace has no allocations. A row "[memory]" has what was allocated outside of all spans.
+    """
 
     name: str
     category: str
@@ -105,6 +110,11 @@ class OperatorRow:
     mean: float
     flops: int
     shapes: str | None
+    stack: tuple[str, ...] = ()  # innermost frame first, if rows by stack were requested
+    memory: int | None = None
+    self_memory: int | None = None  # without that of spans inside
+    device_memory: int | None = None
+    self_device_memory: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,11 +142,16 @@ class Operators(show.Result):
         return f"{f.time(self.wall)}, {f.count(len(self.rows), 'name')}"
 
 
-def operators(trace: Trace | View, *, by_shape: bool = False) -> Operators:
-    """The rows of `summary` with FLOPs, and with `by_shape` one row for each set of input shapes."""
+def operators(trace: Trace | View, *, by_shape: bool = False, by_stack: int = 0) -> Operators:
+    """The rows of `summary` with FLOPs and memory.
+
+    With `by_shape` there is one row for each set of input shapes, with `by_stack` one for each that many inner frames.
+    """
     view = view_of(trace)
     start, end = view.window
-    flops, shape, texts = _details(view, by_shape=by_shape)
+    flops, shape, texts = _details(view, by_shape=by_shape, by_stack=by_stack)
+    memory = span_memory(view)
+    bytes_of = (memory.total[0], memory.own[0], memory.total[1], memory.own[1]) if memory else ()
     inner = np.where(view.bits > 0, view.duration, 0)
     for nest in nests_of(view).values():
         inner[nest.rows] = nest.self_time
@@ -146,26 +161,53 @@ def operators(trace: Trace | View, *, by_shape: bool = False) -> Operators:
         for code, rows in grouped(every, shape[every], np.argsort(shape[every], kind="stable")).items():
             sums = _sums_by_name(view, rows, flops)
             lengths = _sums_by_name(view, rows, view.duration)
+            held = [_sums_by_name(view, rows, each) for each in bytes_of]
             for row in _rows(view, rows, inner):
                 mean = lengths[row.name, row.category] / row.count
                 about = (row.count, row.self_time, row.total, mean, sums[row.name, row.category])
-                found.append(OperatorRow(row.name, row.category, on, *about, texts[code]))
+                sizes = [each[row.name, row.category] for each in held]
+                shapes, stack = texts[code]
+                found.append(OperatorRow(row.name, row.category, on, *about, shapes, stack, *sizes))
+    if memory and memory.outside_count:
+        host, device = memory.outside
+        numbers = (memory.outside_count, 0, 0, 0.0, 0)
+        found.append(OperatorRow("[memory]", "runtime", "host", *numbers, None, (), host, host, device, device))
     found.sort(key=lambda row: (-row.self_time, row.name))
     return Operators(start, end - start, tuple(found))
 
 
-def _details(view: View, *, by_shape: bool) -> tuple[Ints, Ints, list[str | None]]:
-    """The FLOPs of each span; the number of its input shapes, and their texts: 0 is none."""
+_Group = tuple[str | None, tuple[str, ...]]  # input shapes and stack
+
+
+def _details(view: View, *, by_shape: bool, by_stack: int) -> tuple[Ints, Ints, list[_Group]]:
+    """The FLOPs of each span; the number of its group: one of input shapes and stacks."""
     flops, shape = np.zeros(view.count, np.int64), np.zeros(view.count, np.int64)
     codes: dict[str | None, int] = {None: 0}
     args = view.trace.spans.column("args")
-    pattern = '"flops"|"shapes"' if by_shape else '"flops"'
+    pattern = '"flops"|"Input Dims"' if by_shape else '"flops"'
     for row in np.flatnonzero(pc.fill_null(pc.match_substring_regex(args, pattern), False).to_numpy()).tolist():
         about = json_of(args[row].as_py())
         flops[row] = about.get("flops") or 0
-        if by_shape and "shapes" in about:
-            shape[row] = codes.setdefault(json.dumps(about["shapes"]), len(codes))
-    return flops, shape, list(codes)
+        if by_shape and "Input Dims" in about:
+            shape[row] = codes.setdefault(json.dumps(about["Input Dims"]), len(codes))
+    if not by_stack:
+        return flops, shape, [(text, ()) for text in codes]
+    stack, stacks = _stack_codes(view, by_stack)
+    pairs, group = np.unique(shape * len(stacks) + stack, return_inverse=True)
+    shapes = list(codes)
+    texts = [divmod(pair, len(stacks)) for pair in pairs.tolist()]
+    return flops, group.reshape(-1), [(shapes[number], stacks[place]) for number, place in texts]
+
+
+def _stack_codes(view: View, depth: int) -> tuple[Ints, list[tuple[str, ...]]]:
+    """The number of the innermost frames of each span, and their texts as torch writes them: file(line): function."""
+    codes: dict[tuple[str, ...], int] = {(): 0}
+    by_row = [0] * view.trace.stacks.num_rows
+    for row, frames in enumerate(view.trace.stacks.column("frames").to_pylist()):
+        shown = tuple(frame_text(frame) for frame in (frames or ())[:depth])
+        by_row[row] = codes.setdefault(shown, len(codes))
+    stack = integers(view.trace.spans.column("stack"))
+    return np.array([*by_row, 0], np.int64)[stack], list(codes)
 
 
 def _sums_by_name(view: View, rows: Ints, values: Ints) -> dict[tuple[str, str], int]:
@@ -191,7 +233,7 @@ def summary(trace: Trace | View) -> Summary:
         inner[nest.rows] = nest.self_time
         recorded = int(nest.self_time.sum())
         blocked = int(nest.self_time[syncs[nest.rows]].sum())
-        threads.append(ThreadRow(view.thread(track), len(nest.rows), recorded, wall - recorded, blocked))
+        threads.append(ThreadRow(view.thread(track), len(nest.rows), recorded, max(wall - recorded, 0), blocked))
     work = np.flatnonzero(view.bits)
     return Summary(
         start,

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventide._util.internal_frames import is_internal_frame
+from eventide.analysis._extent import Extent, extent_of
 from eventide.trace import Trace
 
 Ints = NDArray[np.int64]
@@ -29,8 +30,12 @@ WORK_BITS = {
     "copy": COPY,
 }
 NOT_RUN = ("skipped", "cancelled")
-# On host threads: spans that only enclose others, and are not themselves an activity of the host.
+# On host threads: spans that only enclose others, and are not themselves an activity of the host. A category that is
+# not ours is `other` and kept in the arguments; of these only Kineto's own rows are frames.
 FRAMES = ("step", "other")
+_ESSENTIAL = ("runtime", "sync", "compile", "step")  # beside work of devices; never outside of the window
+_FOREIGN = r'"cat": ?"'
+_KINETOS = r'"cat": ?"(Trace|overhead)"'
 
 
 def integers(column: pa.ChunkedArray, null: int = -1) -> Ints:
@@ -142,18 +147,53 @@ class View:
 
     @cached_property
     def host(self) -> Bools:
-        """Spans on host threads that say what the host did."""
-        return self.on_kind("thread") & ~self.in_categories(*FRAMES)
+        """Spans on host threads that say what the host did, those of any tool's categories among them."""
+        found: Bools = self.on_kind("thread") & ~self.in_categories(*FRAMES)
+        rows = np.flatnonzero(self.on_kind("thread") & self.in_categories("other"))
+        if len(rows):
+            args = self.trace.spans.column("args").take(pa.array(rows))
+            frames = pc.match_substring_regex(args, _KINETOS)
+            foreign = pc.and_not(pc.match_substring_regex(args, _FOREIGN), frames)
+            found[rows] = pc.fill_null(foreign, False).to_numpy()
+        return found
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """From the first start to the last end of anything on a thread or a stream."""
+        """From the first start to the last end of what was traced on threads and streams; without devices, the run."""
+        first, last = self._extent.start, self._extent.end
+        if self.bits.any():
+            return first, last
+        known = [(first, last)] if last > first else []
+        sampled = self.sample_rows.column("time")
+        if len(sampled):
+            known.append((pc.min(sampled).as_py(), pc.max(sampled).as_py()))
+        run = self.trace.metadata.get("run") or {}
+        if "began_ns" in run:
+            known.append((run["began_ns"], run.get("ended_ns") or run["began_ns"]))
+        return min((one for one, _ in known), default=first), max((two for _, two in known), default=last)
+
+    @cached_property
+    def sample_rows(self) -> pa.Table:
+        """The instants that are sampled stacks."""
+        category = pc.cast(self.trace.instants.column("category"), "string")
+        return self.trace.instants.filter(pc.fill_null(pc.equal(category, "sample"), False))
+
+    @property
+    def outside(self) -> Ints:
+        """Rows of threads that lie outside of the window."""
+        return self._extent.outside
+
+    @cached_property
+    def _extent(self) -> Extent:
         here = self.host | (self.bits > 0) | (self.on_kind("thread") & self.in_categories("step"))
         if not here.any():
             here = np.ones(self.count, bool)
-        if not here.any():
-            return 0, 0
-        return int(self.start[here].min()), int(self.end[here].max())
+        rows = np.flatnonzero(here)
+        if len(rows) == 0:
+            return Extent(0, 0, rows)
+        essential = (self.bits > 0) | (self.in_categories(*_ESSENTIAL) & self.bits.any())
+        found = extent_of(self.start[rows], self.end[rows], essential[rows])
+        return Extent(found.start, found.end, rows[found.outside])
 
     @cached_property
     def stream_tracks(self) -> list[int]:
@@ -236,6 +276,11 @@ def grouped(rows: Ints, keys: Ints, order: NDArray[np.intp]) -> dict[int, Ints]:
 def view_of(trace: Trace | View) -> View:
     """Answers take either; several answers about one trace share a View."""
     return trace if isinstance(trace, View) else View(trace)
+
+
+def frame_text(frame: dict[str, Any]) -> str:
+    """A frame as torch.profiler writes it: train.py(7): main."""
+    return f"{frame['file'] or '?'}({frame['line'] or 0}): {frame['function'] or '?'}"
 
 
 def json_of(args: Any) -> dict[str, Any]:

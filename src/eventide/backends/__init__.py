@@ -7,7 +7,7 @@ _build      C++ plug-ins     sim/  opencl/  torch/                     the devic
 
 from eventide._native import DeviceWork
 from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
-from eventide.backends._build import build_library, include_path
+from eventide.backends._build import build_library, import_library, include_path
 from eventide.backends.sim._device import Sim, configure_sim
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "Sim",
     "build_library",
     "configure_sim",
+    "import_library",
     "include_path",
 ]

@@ -86,6 +86,10 @@ class DeviceBackend:
         """A description for people."""
         return (type(self).__doc__ or type(self).__name__).strip().splitlines()[0]
 
+    def priority_range(self, index: int) -> tuple[int, int] | None:  # noqa: ARG002 - for devices that have one
+        """The least and the most urgent priority of a stream; None: any, which may have no effect."""
+        return None
+
     def open_stream(self, index: int, priority: int) -> object:
         """Make a stream."""
         raise NotImplementedError(f"{type(self).__name__}.open_stream({index}, {priority}) is missing")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,7 @@ from eventide.errors import DeviceError, TraceFileError, UsageTypeError, UsageVa
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     StrPath = str | os.PathLike[str]
 
@@ -37,6 +41,7 @@ def build_library(
     build_directory: StrPath | None = None,
     extra_flags: Sequence[str] = (),
     verbose: bool = False,
+    python: bool = False,
 ) -> str:
     """Compile sources into ``lib<name>.so`` in the build directory (a new temporary one by default); returns its path.
 
@@ -56,7 +61,8 @@ def build_library(
     folder = Path(build_directory) if build_directory is not None else Path(tempfile.mkdtemp(prefix="eventide-"))
     folder.mkdir(parents=True, exist_ok=True)
     library = folder.resolve() / f"lib{name}.so"
-    includes = [f"-I{Path(path).resolve()}" for path in (*include_paths, include_path())]
+    headers = [sysconfig.get_path("include")] if python else []
+    includes = [f"-I{Path(path).resolve()}" for path in (*include_paths, include_path(), *headers)]
     command = [
         _compiler(),
         *("-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread"),
@@ -72,6 +78,28 @@ def build_library(
     if verbose:
         sys.stderr.write(f"{command}\n{ended.stdout}{ended.stderr}")
     return str(library)
+
+
+def import_library(name: str, library: str) -> ModuleType:
+    """Import a library as the extension module `name`, which is in ``sys.modules`` from then on."""
+    if name in sys.modules:
+        raise UsageValueError(f"there is a module {name!r} already, {sys.modules[name]!r}; use another name")
+    spec = importlib.util.spec_from_file_location(name, library, loader=ExtensionFileLoader(name, library))
+    assert spec is not None  # noqa: S101  (a loader was given)
+    assert spec.loader is not None  # noqa: S101  (as above)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        sys.modules.pop(name, None)
+        if not isinstance(error, ImportError):
+            raise
+        message = (
+            f"{library} is no Python module: {error}; it needs a function PyInit_{name}, or is_python_module=False"
+        )
+        raise DeviceError(message) from error
+    return module
 
 
 def _compiler() -> str:

@@ -19,8 +19,14 @@ NewestTrace = Annotated[
 ]
 
 
+_DATA = frozenset({".json", ".gz", ".eventide", ".parquet", ".pftrace"})
+
+
 class ProgramCommand(TyperCommand):
-    """A command that runs a program. As with python, what follows -m MODULE belongs to the module."""
+    """A command that runs a program. As with python, what follows -m MODULE or the script belongs to it.
+
+    A file of data takes no arguments: options may follow it, as they may follow the trace of other commands.
+    """
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         flags = {name for one in self.params for name in one.opts if getattr(one, "is_flag", False)}
@@ -30,6 +36,8 @@ class ProgramCommand(TyperCommand):
                 args = [*args[: place + 2], "--", *args[place + 2 :]]
                 break
             place += 1 if args[place] in flags or "=" in args[place] else 2
+        if place < len(args) and Path(args[place]).suffix in _DATA:
+            ctx.allow_interspersed_args = True
         return super().parse_args(ctx, args)
 
 
@@ -44,13 +52,18 @@ def require_file(path: str, command: str) -> None:
 
 
 def trace_or_newest(given: Path | None) -> Path:
-    """The trace to open: the given one, or the newest recording in the current folder, which is named on stderr."""
+    """The trace to open: the given one, or the newest recording in the current folder, which is named on stderr.
+
+    A run of several processes is a directory with the recording of each.
+    """
     if given is not None:
         return given
     found = []
-    for path in Path().glob("*.eventide"):
+    for path in (*Path().glob("*.eventide"), *(folder for folder in Path().iterdir() if is_run(folder))):
         status = path.stat()
-        if path.is_file() and status.st_size:  # an empty one is of a run that has recorded nothing yet
+        if path.is_dir() or (
+            path.is_file() and status.st_size
+        ):  # an empty one is of a run that has recorded nothing yet
             found.append((status.st_mtime_ns, path.name, path))
     if not found:
         message = f"there is no .eventide file in {Path.cwd()}; name a trace, or record one: eventide run script.py"
@@ -58,3 +71,8 @@ def trace_or_newest(given: Path | None) -> Path:
     newest = max(found)[2]
     _output.say(f"eventide: opening {newest}, the newest recording in this folder")
     return newest
+
+
+def is_run(path: Path) -> bool:
+    """Whether this is the directory of a run with several processes."""
+    return path.is_dir() and not path.is_symlink() and any(path.glob("main-*.eventide"))

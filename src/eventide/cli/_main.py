@@ -24,10 +24,15 @@ from eventide.cli.commands import (  # noqa: F401
     _convert,
     _demo,
     _devices,
+    _explain,
+    _job,
+    _metrics,
     _recover,
     _report,
     _run,
     _sql,
+    _view,
+    _what_if,
 )
 from eventide.errors import EventideError
 

@@ -74,6 +74,20 @@ def progress(total: int) -> Iterator[Step]:
         yield step
 
 
+@contextmanager
+def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on stderr for work of a known number of parts: done, total, the name of the latest."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:28}"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+
+        def step(done: int, total: int, latest: str) -> None:
+            bar.update(task, description=latest[-28:] or what, completed=done, total=total)
+
+        yield step
+
+
 def write_text(text: RenderableType, path: Path | None = None) -> None:
     """Print with rich, or write to a file; 100 columns if the output is not a terminal."""
     from eventide.report import as_text, write_whole

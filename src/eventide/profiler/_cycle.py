@@ -76,6 +76,12 @@ def _ours(frame: dict[str, Any]) -> bool:
     return bool(frame["file"].startswith(_OURS))
 
 
+class _ProfileRecorder(Recorder):
+    """Profiles request of backends what they need by themselves."""
+
+    _takes_reports = False
+
+
 class Recording:
     """`_lock` guards the rest."""
 
@@ -93,7 +99,7 @@ class Recording:
             if self._recorder is None:
                 keep = path is not None and path.lower().endswith(".eventide")
                 target = path if keep or path is None else f"{path}.eventide"
-                self._recorder = Recorder(target, stacks=stacks).start()
+                self._recorder = _ProfileRecorder(target, stacks=stacks).start()
                 self._scratch = Path(target) if target is not None and not keep else None
                 self.stacks = stacks
             self._users += 1
@@ -195,16 +201,18 @@ class Cycle:
 
     def _shape(self, trace: Trace, window: tuple[int, int], about: dict[str, Any]) -> Trace:
         from eventide.profiler._backends import outside, settle
-        from eventide.profiler._cycle import without_our_frames
+        from eventide.profiler._handles import with_modules
         from eventide.trace import cut
 
         trace, clocks = settle(trace, window)
+        trace = with_modules(trace)
         warnings = [*trace.metadata["warnings"], *about.pop("warnings", [])]
         for backend, (count, distance) in outside(trace, window).items():
             self._dropped.add("outside the profile", count)
             warnings.append(
                 f"{count} events of backend {backend!r} lie outside the profile, the nearest by "
-                f"{distance / 1e9:.3g} s: its clock is not CLOCK_MONOTONIC; use adjust_timestamps=True"
+                f"{distance / 1e9:.3g} s: its clock is neither CLOCK_MONOTONIC nor Unix time; "
+                "use adjust_timestamps=True"
             )
         for backend, model in clocks.items():
             if not model["consistent"]:
@@ -213,8 +221,10 @@ class Cycle:
             warnings.append("a recording without stacks was running already: only operators and modules have stacks")
         if self._options.with_stack:
             trace = without_our_frames(trace)
+        user = about.pop("user", {})
         profiler = {"window": window, **about, "clocks": clocks}
-        return cut(trace, *window).replace({"profiler": profiler, "warnings": warnings})
+        metadata = {"profiler": profiler, "warnings": warnings, **({"user": user} if user else {})}
+        return cut(trace, *window).replace(metadata)
 
     def save(self, result: ProfilerResult, path: str | None) -> None:
         """Write the file at `path`, whole or not at all."""

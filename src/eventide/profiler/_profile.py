@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from eventide import _native
 from eventide.errors import UsageError, UsageTypeError, UsageValueError
@@ -17,6 +18,10 @@ from eventide.profiler._options import IGNORED, Options, checked, either, warn_i
 from eventide.profiler._result import ProfilerResult, empty_result
 from eventide.profiler._schedule import ProfilerAction, always, ask
 from eventide.profiler._sources import Sources
+
+if TYPE_CHECKING:
+    from eventide.profiler._averages import KeyAverages
+    from eventide.profiler._events import Events
 
 _log_name = "eventide.profiler"
 RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
@@ -36,17 +41,16 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     adjust_timestamps     backends' events are on clocks of their own: map them, and say how well that went
     schedule              which steps are recorded, see ``schedule``; on_trace_ready(prof) after each recorded cycle
 
-    `module` and `path` are positional, in this order, and a path alone may come first: ``et.profile("t.pftrace")``. All
-    others are keywords. Names of torch's edge profiler are accepted: `m`, `fname`, `record_shapes`, `events`,
+    Arguments up to `adjust_timestamps` may be positional, in this order, which is that of torch's edge profiler; a path
+    alone may come first: ``et.profile("t.pftrace")``. Its names are accepted: `m`, `fname`, `record_shapes`, `events`,
     `adjust_vulkan_timestamps`. The options of torch.profiler from `activities` on have no effect; each gives one
     UserWarning per process.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  (the order of torch's edge profiler)
         self,
         module: Any = None,
         path: str | os.PathLike[str] | None = None,
-        *,
         report_input_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
@@ -54,6 +58,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         with_modules: bool = False,
         perf_counters: Iterable[str] = (),
         adjust_timestamps: bool = False,
+        *,
         schedule: Callable[[int], object] | None = None,
         on_trace_ready: Callable[[Any], object] | None = None,
         m: Any = None,
@@ -94,6 +99,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         self._state = "new"
         self._cycle: Cycle | None = None
         self._results: list[ProfilerResult] = []
+        self._user: dict[str, object] = {}  # metadata that the program added
 
     module = property(lambda self: self._module and self._module(), doc="The module, as long as others keep it.")
     running = property(lambda self: self._state == "running", doc="True between start() and stop().")
@@ -190,7 +196,8 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
             _active.ask_backends()
 
     def _about(self) -> dict[str, Any]:
-        return {"options": self.options.metadata(), "steps": self.step_num, "dropped": self.dropped}
+        about = {"options": self.options.metadata(), "steps": self.step_num, "dropped": self.dropped}
+        return {**about, "user": dict(self._user)} if self._user else about
 
     def _close_everything(self) -> None:
         _active.end(self)
@@ -206,8 +213,9 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     def record_backend_event(
         self, start_us: int, end_us: int, debug_handle: int, event_name: str, backend_name: str
     ) -> bool:
-        """A backend's own event, in microseconds (CLOCK_MONOTONIC, or any clock with adjust_timestamps=True).
+        """A backend's own event, in microseconds of CLOCK_MONOTONIC or Unix time: of the clock that is nearer.
 
+        With adjust_timestamps=True, of any clock. `register_debug_handles` names the module of a handle.
         False: nothing is being recorded, and the event is counted in ``dropped``.
         """
         _whole(start_us=start_us, end_us=end_us, debug_handle=debug_handle)
@@ -256,9 +264,53 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         """Save the result as torch does; it must be stopped (or a cycle of its schedule over)."""
         self.result.save(path)
 
-    def key_averages(self, group_by_input_shape: bool = False) -> Any:
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """As ``result.export_stacks``."""
+        self.result.export_stacks(path, metric)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> KeyAverages:
         """Torch's way to the table: ``prof.key_averages().table(sort_by="self_cpu_time_total")``."""
-        return self.result.grouped(by_shape=group_by_input_shape)
+        return self.result.key_averages(group_by_input_shape, group_by_stack_n)
+
+    def events(self) -> Events:
+        """As ``result.events``: every span, with torch's names."""
+        return self.result.events()
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Add a text to the trace: to ``trace.metadata["user"]``, and to the members of a Chrome file."""
+        if not isinstance(value, str):
+            raise UsageTypeError(f"the value of {key!r} must be a string, not {type(value).__name__}")
+        self._add(key, value)
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Add a value that is given as JSON, as `add_metadata` does a text."""
+        try:
+            self._add(key, json.loads(value))
+        except (ValueError, TypeError) as error:
+            if isinstance(error, UsageTypeError | UsageValueError):
+                raise
+            raise UsageValueError(f"the value of {key!r} is no JSON: {error}; use add_metadata for a text") from None
+
+    preset_metadata_json = add_metadata_json
+
+    def _add(self, key: str, value: object) -> None:
+        if not isinstance(key, str) or not key:
+            raise UsageTypeError(f"the key of metadata is a string that is not empty, not {key!r}")
+        with self._lock:
+            if self._state not in {"new", "running"}:
+                raise UsageError(f"this profile is {self._state}; add metadata before it stops")
+            self._user[key] = value
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[object]) -> None:
+        """Stop or resume what is recorded of torch: ``CPU`` its operators, any other activity its devices.
+
+        Call it on the thread that started the profile. Spans and work on streams are recorded all the same.
+        """
+        named = {str(getattr(one, "name", one)).rpartition(".")[2].upper() for one in activities}
+        with self._lock:
+            if self._state != "running":
+                raise UsageError(f"this profile is {self._state}; it can be toggled only while it runs")
+            self._sources.toggle(bool(enable), host="CPU" in named, devices=bool(named - {"CPU"}))
 
     disable_profiler = stop
 

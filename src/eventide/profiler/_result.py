@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from eventide.errors import UsageValueError
 
 if TYPE_CHECKING:
     from eventide.analysis import OperatorRow
+    from eventide.profiler._averages import KeyAverages
+    from eventide.profiler._events import Events
     from eventide.report import OperatorTable
     from eventide.trace import Trace
 
@@ -21,12 +23,27 @@ SORTS: dict[str, Callable[[OperatorRow], Any]] = {
     "mean_time": lambda row: -row.mean,
     "count": lambda row: -row.count,
     "flops": lambda row: -row.flops,
+    "memory": lambda row: -(row.memory or 0),
+    "self_memory": lambda row: -(row.self_memory or 0),
     "name": lambda row: row.name,
     # torch's names; work of devices has no CPU time
     "self_cpu_time_total": lambda row: -row.self_time * (row.on == "host"),
     "cpu_time_total": lambda row: -row.total * (row.on == "host"),
     "cpu_time": lambda row: -row.mean * (row.on == "host"),
     "key": lambda row: row.name,
+    "device_time_total": lambda row: -row.total * (row.on == "device"),
+    "self_device_time_total": lambda row: -row.self_time * (row.on == "device"),
+    "device_time": lambda row: -row.mean * (row.on == "device"),
+    "cpu_memory_usage": lambda row: -(row.memory or 0),
+    "self_cpu_memory_usage": lambda row: -(row.self_memory or 0),
+    "device_memory_usage": lambda row: -(row.device_memory or 0),
+    "self_device_memory_usage": lambda row: -(row.self_device_memory or 0),
+}
+SORTS |= {  # torch's names for one vendor
+    f"{own}cuda_{what}": SORTS[f"{own}device_{what}"]
+    for own in ("", "self_")
+    for what in ("time_total", "time", "memory_usage")
+    if f"{own}device_{what}" in SORTS
 }
 
 
@@ -39,26 +56,36 @@ class ProfilerResult:
         self.trace = trace
 
     def table(
-        self, sort_by: str = "self_time", row_limit: int | None = 30, *, group_by_input_shape: bool = False
+        self,
+        sort_by: str | None = "self_time",
+        row_limit: int | None = 30,
+        *,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
     ) -> OperatorTable:
         """One row for each name: ``print(result.table(sort_by="total_time"))``; -1 or None: all rows.
 
-        `sort_by` is self_time, total_time, mean_time, count, flops or name, or torch's self_cpu_time_total,
-        cpu_time_total, cpu_time or key. Other names of torch are refused: the table has no column for them.
+        `sort_by` is self_time, total_time, mean_time, count, flops, memory, self_memory or name, or a name of torch
+        such as self_cpu_time_total, device_time_total or cpu_memory_usage.
         """
         from eventide.report import OperatorTable
 
+        if sort_by is None:
+            sort_by = "self_time"
         if sort_by not in SORTS:
             raise UsageValueError(f"a table cannot be sorted by {sort_by!r}; use one of {', '.join(SORTS)}")
-        rows = sorted(self.rows(group_by_input_shape=group_by_input_shape), key=SORTS[sort_by])
+        found = self.rows(group_by_input_shape=group_by_input_shape, group_by_stack_n=group_by_stack_n)
+        rows = sorted(found, key=SORTS[sort_by])
         shown = len(rows) if row_limit is None or row_limit < 0 else row_limit
         return OperatorTable(tuple(rows[:shown]), tuple(rows[shown:]))
 
-    def rows(self, *, group_by_input_shape: bool = False) -> tuple[OperatorRow, ...]:
+    def rows(self, *, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> tuple[OperatorRow, ...]:
         """The rows of ``eventide.analysis.operators``: largest self time first."""
         from eventide.analysis import operators
 
-        return operators(self.trace, by_shape=group_by_input_shape).rows
+        if not isinstance(group_by_stack_n, int) or group_by_stack_n < 0:
+            raise UsageValueError(f"group_by_stack_n is a number of frames, not {group_by_stack_n!r}")
+        return operators(self.trace, by_shape=group_by_input_shape, by_stack=group_by_stack_n).rows
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trace in the format of the suffix: .pftrace, .json, .json.gz or .parquet. As often as you like."""
@@ -74,9 +101,23 @@ class ProfilerResult:
 
         return report(self.trace, path, title=title)
 
-    def grouped(self, *, by_shape: bool = False) -> Grouped:
-        """For ``prof.key_averages(...).table(...)``, as in torch."""
-        return Grouped(self, by_shape=by_shape)
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> KeyAverages:
+        """The rows of the table with torch's names: ``key_averages().table(sort_by="self_cpu_time_total")``."""
+        from eventide.profiler._averages import KeyAverages
+
+        return KeyAverages(self, by_shape=group_by_input_shape, by_stack=group_by_stack_n)
+
+    def events(self) -> Events:
+        """Every span with torch's names, in the order of their starts."""
+        from eventide.profiler._events import events_of
+
+        return events_of(self.trace)
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> Path:
+        """Write self times by stack for FlameGraph, in microseconds; needs ``with_stack=True``."""
+        from eventide.profiler._stacks import write_stacks
+
+        return write_stacks(self.trace, path, metric)
 
     @property
     def profiler(self) -> dict[str, Any]:
@@ -95,20 +136,3 @@ def empty_result(about: dict[str, Any], why: str) -> ProfilerResult:
     from eventide.trace import Trace
 
     return ProfilerResult(Trace({}, {"source": "eventide", "profiler": about, "warnings": [why]}))
-
-
-class Grouped:
-    """What torch calls key averages: rows by name, or by name and input shapes."""
-
-    __slots__ = ("_by_shape", "_result")
-
-    def __init__(self, result: ProfilerResult, *, by_shape: bool) -> None:
-        self._result = result
-        self._by_shape = by_shape
-
-    def table(self, sort_by: str = "self_time", row_limit: int | None = 100) -> OperatorTable:
-        """The table of the result."""
-        return self._result.table(sort_by, row_limit, group_by_input_shape=self._by_shape)
-
-    def __iter__(self) -> Iterator[OperatorRow]:
-        return iter(self._result.rows(group_by_input_shape=self._by_shape))

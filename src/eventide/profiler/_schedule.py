@@ -20,10 +20,17 @@ class ProfilerAction(enum.Enum):
 Schedule = Callable[[int], ProfilerAction]
 
 
-def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Schedule:
-    """Skip some steps, then in cycles: wait, warm up (recorded and thrown away), record. repeat=0: until the end."""
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Schedule:
+    """Skip some steps, then in cycles: wait, warm up (recorded and thrown away), record. repeat=0: until the end.
+
+    With ``skip_first_wait=1`` the first cycle has no wait, for long waits with an early first result.
+    """
     given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
-    for name, number in given.items():
+    if isinstance(skip_first_wait, bool):
+        skip_first_wait = int(skip_first_wait)
+    for name, number in {**given, "skip_first_wait": skip_first_wait}.items():
         if not isinstance(number, int) or isinstance(number, bool):
             raise UsageTypeError(f"{name} must be a number of steps, not {type(number).__name__}")
         if number < (1 if name == "active" else 0):
@@ -32,6 +39,8 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
     def action(step: int) -> ProfilerAction:
         step -= skip_first
+        if step >= 0 and skip_first_wait:
+            step += wait
         if step < 0 or (repeat and step >= repeat * cycle):
             return ProfilerAction.NONE
         place = step % cycle

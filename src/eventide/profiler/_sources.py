@@ -148,6 +148,11 @@ class Sources:
             found["perf_counters"] = self._counters.totals()
         return found
 
+    def toggle(self, on: bool, *, host: bool, devices: bool) -> None:
+        """Stop or resume the operators of torch, or its devices, inside a cycle."""
+        if self._torch is not None and self._going:
+            self._torch.toggle(on, host=host, devices=devices)
+
     def mark(self) -> None:
         """A step begins or ends: the kernel's counters are read."""
         if self._counters is not None:

@@ -2,6 +2,7 @@
 
 _span          span, instant, counter
 _recorder      Recorder, record_span, note, recover_trace, before_stop
+_identity      host, rank and world size of this process
 
 Other packages add to a running recording with functions of ``eventide._native`` (in C++: those of
 ``native/core/recorder/payload_records.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns,
@@ -21,6 +22,7 @@ from eventide._util.lazy import lazy_names
 from eventide.recording._span import annotate_spans, counter, instant, span
 
 if TYPE_CHECKING:
+    from eventide.recording._identity import identity, is_child
     from eventide.recording._recorder import Recorder, before_stop, note, record_span, recover_trace
 
 __all__ = [
@@ -28,7 +30,9 @@ __all__ = [
     "annotate_spans",
     "before_stop",
     "counter",
+    "identity",
     "instant",
+    "is_child",
     "note",
     "record_span",
     "recover_trace",
@@ -39,6 +43,8 @@ __all__ = [
 _ON_USE = {
     "Recorder": "_recorder",
     "before_stop": "_recorder",
+    "identity": "_identity",
+    "is_child": "_identity",
     "note": "_recorder",
     "record_span": "_recorder",
     "recover_trace": "_recorder",

@@ -15,6 +15,8 @@ from eventide import _native
 from eventide._util import process
 from eventide._util.subscription import Subscription
 from eventide.errors import TraceFileError, UsageError, UsageTypeError, UsageValueError
+from eventide.recording._identity import identity
+from eventide.runtime.access import recording_started, recording_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +28,8 @@ BUFFER = 32 << 20
 SMALLEST = 1 << 20
 
 _before_stop: list[Callable[[], None]] = []
+
+_OTHER_FORMATS = (".pftrace", ".perfetto-trace", ".json", ".json.gz", ".parquet", ".html", ".txt")
 
 
 class Recorder:
@@ -40,6 +44,8 @@ class Recorder:
     time.
     """
 
+    _takes_reports = True  # of backends that use eventide/profiler.h
+
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -53,6 +59,11 @@ class Recorder:
     ) -> None:
         if path is not None and not isinstance(path, str | os.PathLike):
             raise UsageTypeError(f"Recorder takes the path of its file, not {type(path).__name__}")
+        if path is not None and Path(path).name.lower().endswith(_OTHER_FORMATS):
+            raise UsageValueError(
+                f"a recorder writes .eventide files, not {os.fspath(path)!r}; record to a "
+                f"file ending in .eventide and then call recorder.trace.save({os.fspath(path)!r}), or use et.profile"
+            )
         if isinstance(buffer, bool) or not isinstance(buffer, int):
             raise UsageTypeError(f"buffer is a number of bytes, not {type(buffer).__name__}")
         if buffer < SMALLEST:
@@ -109,7 +120,11 @@ class Recorder:
             with _file_errors("record to", path):
                 _native.recorder_start(str(path), about=json.dumps(_about()), **self._options)
             process.at_exit(self.close)
+            if self._takes_reports:
+                _native.profiler_record(True)
+                _native.profiler_connect()
         self._path, self._pid = path, os.getpid()
+        recording_started()
         return self
 
     def stop(self) -> Trace:
@@ -135,6 +150,7 @@ class Recorder:
         for callback in tuple(_before_stop):
             callback()
         self._path = None
+        recording_stopped()
         if self._outer is not None:
             window = {"window": [self._began, _native.now_ns()]}
             _native.recorder_flush()  # also samples the clock: later timestamps would be estimated
@@ -142,6 +158,7 @@ class Recorder:
                 _native.copy_trace(str(self._outer), str(path), json.dumps(window))
         else:
             process.cancel_at_exit(self.close)
+            _native.profiler_record(False)
             _native.recorder_stop()
         return path
 
@@ -250,7 +267,12 @@ def _nanoseconds(seconds: object) -> int:
 
 
 def _about() -> dict[str, Any]:
-    return {"program": sys.argv[0] if sys.argv else "", "arguments": sys.argv[1:], "python": sys.version.split()[0]}
+    return {
+        "program": sys.argv[0] if sys.argv else "",
+        "arguments": sys.argv[1:],
+        "python": sys.version.split()[0],
+        "process": identity(),
+    }
 
 
 def _temporary() -> Path:
@@ -265,3 +287,6 @@ def _remove(path: Path) -> None:
     for left in (path, Path(f"{path}.buffer")):
         with suppress(OSError):
             left.unlink()
+
+
+process.after_fork(lambda: _native.profiler_record(False))

@@ -18,6 +18,7 @@ from eventide.analysis import (
     Idle,
     Lint,
     Memory,
+    Result,
     Summary,
     Syncs,
 )
@@ -80,7 +81,7 @@ def render_idle(result: Idle, most: int = 15) -> RenderableType:
         rows.append([where, "", f.time(lane.idle), f.percent(lane.idle, lane.wall), f"{lane.gaps:,}"])
         for cause, time in sorted(lane.causes.items(), key=lambda item: -item[1]):
             rows.append([f"  {cause}", CAUSES[cause], f.time(time), f.percent(time, lane.idle), ""])
-    parts: list[RenderableType] = [table("Idle", ("", "time", "share", "gaps"), rows, 2), Text("")]
+    parts: list[RenderableType] = [table("Idle", ("meaning", "time", "share", "gaps"), rows, 2), Text("")]
     cells = [
         [
             f.name(gap.next_work or "(the end)", 34),
@@ -131,13 +132,26 @@ def render_syncs(result: Syncs, most: int = 15) -> RenderableType:
     return Group(*parts, table("Longest", ("waited for", "on", "at", "blocked", "for it"), cells, 3))
 
 
+_MEANINGS = {"RSS": "resident memory", "heap": "allocated by malloc"}
+
+
+def process_memory(result: Memory) -> list[str]:
+    """The memory of the process as a whole, then that what frameworks reported is a part of it."""
+    lines = []
+    for each in result.process:
+        grew = f"{'grew' if each.growth >= 0 else 'shrank'} by {f.size(abs(each.growth))}"
+        name = f"{each.source} ({_MEANINGS[each.source]})" if each.source in _MEANINGS else each.source
+        lines.append(f"process, {name}: {f.size(each.peak)} at the peak, {f.size(each.end)} at the end, {grew}")
+    return lines
+
+
 def render_memory(result: Memory, most: int = 10) -> RenderableType:
-    if not result.devices:
+    if not result.devices and not result.process:
         return Text(
             "The trace holds no allocations and no memory counters; record with profile_memory=True "
             "(torch.profiler, eventide.profile)."
         )
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [*(Text(line) for line in process_memory(result)), Text("")]
     for device in result.devices:
         rows = [
             [
@@ -157,7 +171,7 @@ def render_memory(result: Memory, most: int = 10) -> RenderableType:
         if rows:
             parts.append(table("Held at the peak by", ("blocks", "size", "share"), rows))
         parts.append(Text(""))
-    return Group(*parts[:-1])
+    return Group(*(parts[1:-1] if not result.process else parts[:-1]))
 
 
 def render_compile(result: Compile, most: int = 20) -> RenderableType:
@@ -176,7 +190,15 @@ def render_compile(result: Compile, most: int = 20) -> RenderableType:
     ]
     share = f.percent(result.time, result.wall)
     head = f"{f.count(result.count, 'compile')}, {f.time(result.time)} ({share} of the trace)"
-    return Group(Text(head), Text(""), table("Compile", ("trigger", "count", "outermost", "total", "longest"), rows, 2))
+    parts: list[RenderableType] = [
+        Text(head),
+        Text(""),
+        table("Compile", ("trigger", "count", "outermost", "total", "longest"), rows, 2),
+    ]
+    again = [f"{f.name(row.name, 60)}: {reason}" for row in result.table for reason in row.reasons]
+    if again:
+        parts += [Text(""), Text("Compiled again because", style="bold"), *(Text(line) for line in again[:most])]
+    return Group(*parts)
 
 
 def render_path(result: CriticalPath, most: int = 25) -> RenderableType:
@@ -211,8 +233,19 @@ def render_lint(result: Lint) -> RenderableType:
     return Group(*parts)
 
 
+def render_result(result: Result, most: int = 20) -> RenderableType:
+    """Any result: its heading, and its first rows with the columns that it prints."""
+    heads, rows, texts = result.cells(most)
+    parts: list[RenderableType] = [Text(result.heading)]
+    if rows:
+        parts += [Text(""), Fitted(heads, rows, texts)]
+    if (left := result.to_arrow().num_rows - len(rows)) > 0 and rows:
+        parts.append(Text(f"and {f.count(left, 'more row')}; -n {most + left} shows all", style="dim"))
+    return Group(*parts)
+
+
 def render_comparison(result: Comparison, most: int = 10) -> RenderableType:
-    head = f"{f.time(result.wall_a)} became {f.time(result.wall_b)}: {_signed(result.difference)}"
+    head = f"{f.time(result.wall_a)} became {f.time(result.wall_b)}: {signed(result.difference)}"
     if result.wall_a:
         head += f" ({result.difference / result.wall_a:+.1%})"
     parts: list[RenderableType] = [Text(f"Not alike: {warning}", style="yellow") for warning in result.warnings]
@@ -223,13 +256,14 @@ def render_comparison(result: Comparison, most: int = 10) -> RenderableType:
     for title, rows in (("Device work", result.device), ("Host code, self time", result.host)):
         if rows:
             parts += [Text(""), _deltas(title, rows, most, counts=True)]
+    parts += _operators(result, most)
     if result.steps:
         cells = [
             [
                 pair.b.name if pair.b else pair.a.name if pair.a else "",
                 f.time(pair.a.duration) if pair.a else "-",
                 f.time(pair.b.duration) if pair.b else "-",
-                _signed(pair.b.duration - pair.a.duration) if pair.a and pair.b else "-",
+                signed(pair.b.duration - pair.a.duration) if pair.a and pair.b else "-",
             ]
             for pair in result.steps[:most]
         ]
@@ -237,25 +271,44 @@ def render_comparison(result: Comparison, most: int = 10) -> RenderableType:
     return Group(*parts)
 
 
+def _operators(result: Comparison, most: int) -> list[RenderableType]:
+    """Operators by the difference of their kernels' time, and which launch other kernels."""
+    if not result.operators:
+        return []
+    rows = [
+        [each.name, f"{each.count_a:,}", f"{each.count_b:,}", f.time(each.a), f.time(each.b), signed(each.difference)]
+        for each in result.operators[:most]
+    ]
+    parts: list[RenderableType] = [
+        Text(""),
+        table("Operators, time of their kernels", ("kernels", "kernels", "before", "after", "difference"), rows),
+    ]
+    for each in [each for each in result.operators if each.changed][:3]:
+        one, other = (f.name(kernels[0], 60) for kernels in (each.kernels_a, each.kernels_b))
+        text = f"{each.name} launches other kernels"
+        parts.append(Text(f"{text}: most time in {one} before, in {other} after" if one != other else text))
+    return parts
+
+
 def _deltas(title: str, deltas: Sequence[Delta], most: int, *, counts: bool) -> Fitted:
     rows = []
     for each in deltas[:most]:
         count = [f"{each.count_a:,}", f"{each.count_b:,}"] if counts else []
         rows.append(
-            [f.name(each.name, 60), each.category, *count, f.time(each.a), f.time(each.b), _signed(each.difference)]
+            [f.name(each.name, 60), each.category, *count, f.time(each.a), f.time(each.b), signed(each.difference)]
         )
     if rest := deltas[most:]:
         blank = ["", ""] if counts else []
         times = (sum(each.a for each in rest), sum(each.b for each in rest))
         rows.append(
-            [f"{len(rest):,} more", "", *blank, f.time(times[0]), f.time(times[1]), _signed(times[1] - times[0])]
+            [f"{len(rest):,} more", "", *blank, f.time(times[0]), f.time(times[1]), signed(times[1] - times[0])]
         )
     total = (sum(each.a for each in deltas), sum(each.b for each in deltas))
     blank = ["", ""] if counts else []
-    rows.append(["all", "", *blank, f.time(total[0]), f.time(total[1]), _signed(total[1] - total[0])])
+    rows.append(["all", "", *blank, f.time(total[0]), f.time(total[1]), signed(total[1] - total[0])])
     heads = ("count", "count") if counts else ()
     return table(title, ("kind", *heads, "before", "after", "difference"), rows, 2)
 
 
-def _signed(nanoseconds: int) -> str:
+def signed(nanoseconds: int) -> str:
     return f"{'+' if nanoseconds > 0 else ''}{f.time(nanoseconds)}"

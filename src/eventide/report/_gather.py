@@ -12,6 +12,8 @@ from eventide.analysis import (
     CriticalPath,
     Idle,
     Memory,
+    Phases,
+    Samples,
     Step,
     Summary,
     Syncs,
@@ -21,13 +23,15 @@ from eventide.analysis import (
     critical_path,
     idle,
     memory,
+    samples,
+    step_phases,
     steps_of,
     summary,
     syncs,
 )
 from eventide.trace import Trace
 
-QUESTIONS = ("breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles")
+QUESTIONS = ("breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles", "samples", "step phases")
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,27 @@ class Report:
     path: CriticalPath
     memory: Memory
     compiles: Compile
+    samples: Samples
+    phases: Phases
     launches_known: bool
+    outside: tuple[tuple[str, int, int], ...]  # spans outside of the window: name, start, end
 
 
 def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: None) -> Report:
     """Compute every result; calls step(name) before each."""
     view = View(trace)
     answers: dict[str, Any] = {}
-    asks: tuple[Callable[[View], Any], ...] = (breakdown, idle, summary, syncs, critical_path, memory, compiles)
+    asks: tuple[Callable[[View], Any], ...] = (
+        breakdown,
+        idle,
+        summary,
+        syncs,
+        critical_path,
+        memory,
+        compiles,
+        samples,
+        step_phases,
+    )
     for question, ask in zip(QUESTIONS, asks, strict=True):
         step(question)
         answers[question] = ask(view)
@@ -68,5 +85,8 @@ def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: Non
         answers["critical path"],
         answers["memory"],
         answers["compiles"],
+        answers["samples"],
+        answers["step phases"],
         len(view.edges("launch")) > 0,
+        tuple((view.word(row), int(view.start[row]), int(view.end[row])) for row in view.outside[:100].tolist()),
     )

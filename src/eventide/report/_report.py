@@ -17,9 +17,11 @@ from rich.text import Text
 
 from eventide._util import format as f
 from eventide.errors import TraceFileError, UsageValueError
-from eventide.report._findings import cut_short, findings, unknowns
 from eventide.report._gather import Report, gather
+from eventide.report._sample_tables import sample_tables
+from eventide.report._steps import is_split, phase_table, strip
 from eventide.report._tables import as_text, breakdown_table, host_table, name_table, path_table
+from eventide.report.rules import cut_short, findings, unknowns
 from eventide.trace import Trace
 
 
@@ -73,12 +75,24 @@ def report_json(result: Report) -> dict[str, Any]:
     whole: dict[str, Any] = {each.name: getattr(result, each.name) for each in dataclasses.fields(result)}
     whole["idle"] = {"lanes": result.idle.lanes, "worst": result.idle.worst(20)}
     path = whole.pop("path")
-    whole["critical_path"] = {"wall": path.wall, "kinds": path.kinds, "rows": path.rows[:50], "next": path.next[:20]}
+    whole["critical_path"] = {
+        "wall": path.wall,
+        "kinds": path.kinds,
+        "rows": path.rows[:50],
+        "next": path.next[:20],
+        "inferred": path.inferred,
+    }
     syncs = result.syncs
     whole["syncs"] = {"count": syncs.count, "total": syncs.total, "table": syncs.table, "skew": syncs.skew}
     whole["memory"] = [
         {"device": each.device, "peak": each.peak, "holders": each.holders[:20]} for each in result.memory.devices
     ]
+    sampled = result.samples
+    whole["samples"] = {
+        **{each.name: getattr(sampled, each.name) for each in dataclasses.fields(sampled)},
+        "functions": sampled.functions[:200],
+        "lines": sampled.lines[:200],
+    }
     found = {"findings": findings(result), "not_known": unknowns(result), **whole}
     return {name: plain(value) for name, value in found.items()}
 
@@ -104,7 +118,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-_FINDINGS, _ROWS, _DEVICES = 5, 3, 4
+_FINDINGS, _ROWS, _DEVICES, _CODE = 5, 3, 4, 6
 
 
 def render_report(report: Report) -> RenderableType:
@@ -123,8 +137,13 @@ def render_report(report: Report) -> RenderableType:
         parts += [Text(""), host_table(report.summary, _ROWS)]
     if report.path.wall and report.breakdown.devices:
         parts += [Text(""), path_table(report.path, 3)]
-    todos = [*dict.fromkeys(finding.todo for finding in found if finding.todo)][:2]
-    for head, texts in (("Next", todos), ("Not known", unknowns(report)[:3])):
+    if is_split(report.phases) and not report.breakdown.devices:  # of devices the table above has steps
+        parts += [Text(""), phase_table(report.phases)]
+        parts += [Text(line) for line in strip(report.phases).splitlines()]
+    for each in sample_tables(report.samples, _CODE):
+        parts += [Text(""), each]
+    remedies = [*dict.fromkeys(finding.remedy for finding in found if finding.remedy)][:2]
+    for head, texts in (("Next", remedies), ("Not known", [finding.text for finding in unknowns(report)[:3]])):
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]
     return Group(*parts)
@@ -164,5 +183,8 @@ def describe_trace(report: Report) -> str:
         lengths = sorted(step.duration for step in report.steps)
         middle = f.time(lengths[len(lengths) // 2])
         facts.append(f.count(len(lengths), "step") + (f" (median {middle})" if len(lengths) > 1 else f" ({middle})"))
-    facts.append(f.count(report.spans, "span"))
+    if report.spans or not report.samples.count:
+        facts.append(f.count(report.spans, "span"))
+    if report.samples.count:
+        facts.append(f.count(report.samples.count, "sample"))
     return ", ".join(facts)

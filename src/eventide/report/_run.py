@@ -10,7 +10,9 @@ from typing import Any
 from rich.console import Console
 
 from eventide._util import format as fmt
-from eventide.analysis import Compile, Memory, Samples, Summary, View, compiles, memory, samples, summary
+from eventide.analysis import Compile, DeviceMemory, Memory, Samples, Summary, View, compiles, memory, samples, summary
+from eventide.report._answers import process_memory
+from eventide.report._sample_tables import place
 from eventide.report._tables import Fitted
 from eventide.trace import Trace
 
@@ -37,7 +39,7 @@ def run_summary(trace: Trace) -> RunSummary:
     warnings = tuple(map(str, trace.metadata.get("warnings", ())))
     account = trace.metadata.get("account", {})
     torch = trace.metadata.get("torch", {})
-    return RunSummary(summary(view), samples(trace), compiles(view), memory(view), account, torch, warnings)
+    return RunSummary(summary(view), samples(view), compiles(view), memory(view), account, torch, warnings)
 
 
 def show_run(run: RunSummary, ended: str, files: Sequence[str], dumps: Sequence[str], console: Console) -> None:
@@ -65,17 +67,10 @@ def _spans(found: Summary) -> Fitted:
 
 
 def _functions(found: Samples) -> Fitted:
-    cells = [
-        (
-            fmt.name(row.function),
-            f"{Path(row.file).name}:{row.line}",
-            fmt.percent(row.innermost, found.count),
-            fmt.percent(row.within, found.count),
-        )
-        for row in found.rows[:_FUNCTIONS]
-        if row.innermost
-    ]
-    return Fitted((f"{found.count:,} samples that ran", "most at", "innermost", "within"), cells, 2)
+    rows = [row for row in found.functions if row.self_time][:_FUNCTIONS]
+    cells = [(fmt.name(row.function), place(row), *map(fmt.time, (row.self_running, row.self_waiting))) for row in rows]
+    heads = (f"{fmt.count(found.count, 'sample')} of the program's code", "most at", "ran", "waited")
+    return Fitted(heads, cells, 2)
 
 
 def _streams(found: Summary) -> Fitted:
@@ -94,15 +89,36 @@ def _streams(found: Summary) -> Fitted:
 
 
 def _lines(run: RunSummary) -> list[str]:
-    lines = [f"synchronizations: {run.summary.sync_count:,}, the host blocked {fmt.time(run.summary.sync_time)}"]
-    lines.append(f"compiles: {run.compiles.count:,}, {fmt.time(run.compiles.time)}")
+    lines = []
+    if run.samples.imports:
+        first = run.samples.imports[0]
+        lines.append(f"imports: {fmt.time(run.samples.import_time)}, most in {first.module} ({fmt.time(first.time)})")
+    lines += (
+        [f"synchronizations: {run.summary.sync_count:,}, the host blocked {fmt.time(run.summary.sync_time)}"]
+        if run.summary.sync_count
+        else []
+    )
+    if run.compiles.count:
+        lines.append(f"compiles: {run.compiles.count:,}, {fmt.time(run.compiles.time)}")
     if "operators" in run.torch:
         lines.append(_torch(run.torch))
+    lines += [f"memory of the {line}" for line in process_memory(run.memory)]
     held = [one for one in run.memory.devices if one.device != "device"]  # arrays of the host have none
-    lines += [f"memory of {one.device}: {fmt.size(one.peak)} at the peak" for one in held[:3]]
+    beside = " while recorded" if run.memory.process else ""
+    lines += [
+        f"memory that frameworks allocated on {one.device}{beside}: {fmt.size(one.peak)} at the peak{_holder(one)}"
+        for one in held[:3]
+    ]
     if run.summary.unfinished:
         lines.append(f"{fmt.count(run.summary.unfinished, 'span')} had not ended when the recording did")
     return lines
+
+
+def _holder(device: DeviceMemory) -> str:
+    if not device.holders:
+        return ""
+    first = device.holders[0]
+    return f", most held by {fmt.name(first.line or first.name)} ({fmt.size(first.bytes)})"
 
 
 def _torch(account: Mapping[str, Any]) -> str:

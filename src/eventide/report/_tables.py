@@ -27,22 +27,29 @@ class Fitted:
     texts: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = self.widths(options.max_width)
         drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-        for index, (head, width) in enumerate(zip(self.heads, self.widths(options.max_width), strict=True)):
+        for index, (head, width) in enumerate(zip(self.heads, widths, strict=False)):
             style = "bold not dim" if index == 0 else ""
             side = "left" if index < self.texts else "right"
             drawn.add_column(Text(head, style=style), justify=side, no_wrap=True, overflow="ellipsis", width=width)  # type: ignore[arg-type]
         for row in self.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(cell) for cell in row[: len(widths)]))
         yield drawn
 
     def widths(self, room: int) -> list[int]:
-        """What each column needs; too much is taken from the texts, from the widest first."""
+        """What each column needs; too much is taken from the texts, from the widest first.
+
+        Where that is not enough the last columns of numbers are left out: a number is whole or absent.
+        """
         needed = [
             max([len(head), *(len(row[index]) for row in self.rows if index < len(row))])
             for index, head in enumerate(self.heads)
         ]
-        return fit(needed, range(self.texts), room - _GAP * (len(needed) - 1))
+        least = [min(width, _LEAST) if index < self.texts else width for index, width in enumerate(needed)]
+        while len(least) > self.texts + 1 and sum(least) + _GAP * (len(least) - 1) > room:
+            least.pop()
+        return fit(needed[: len(least)], range(self.texts), room - _GAP * (len(least) - 1))
 
 
 def fit(needed: Sequence[int], texts: Sequence[int], room: int) -> list[int]:
@@ -149,6 +156,7 @@ class OperatorTable:
     def __rich__(self) -> Fitted:
         whole = sum(row.self_time for row in (*self.rows, *self.left_out))
         flops, shapes = any(row.flops for row in self.rows), any(row.shapes for row in self.rows)
+        memory = _memory_columns((*self.rows, *self.left_out))
         cells = [
             [
                 f.name(row.name, 70),
@@ -160,6 +168,7 @@ class OperatorTable:
                 f.time(row.mean),
                 f"{row.count:,}",
                 *([f.quantity(row.flops)] if flops else []),
+                *(_bytes(getattr(row, name)) for name, _ in memory),
             ]
             for row in self.rows
         ]
@@ -168,10 +177,31 @@ class OperatorTable:
             blank = [""] * (2 if shapes else 1)
             cells.append([_more(rest), *blank, f.time(time), f.percent(time, whole)])
         heads = ["kind", *(["input shapes"] if shapes else []), "self", "share", "total", "mean", "count"]
-        return table("Name", [*heads, *(["flops"] if flops else [])], cells, 3 if shapes else 2)
+        heads += [*(["flops"] if flops else []), *(head for _, head in memory)]
+        return table("Name", heads, cells, 3 if shapes else 2)
 
     def __str__(self) -> str:
         return as_text(self).rstrip("\n")
+
+
+_MEMORY = (
+    ("self_memory", "self mem"),
+    ("memory", "mem"),
+    ("self_device_memory", "self dev mem"),
+    ("device_memory", "dev mem"),
+)
+
+
+def _memory_columns(rows: Sequence[OperatorRow]) -> list[tuple[str, str]]:
+    """Those of the host if the trace has allocations, those of devices if one of them allocated."""
+    names = {name for name, _ in _MEMORY if any(getattr(row, name) is not None for row in rows)}
+    if not any(row.device_memory for row in rows):
+        names -= {"self_device_memory", "device_memory"}
+    return [(name, head) for name, head in _MEMORY if name in names]
+
+
+def _bytes(number: int | None) -> str:
+    return f.size(number) if number else ""
 
 
 def as_text(drawn: RenderableType) -> str:

@@ -1,7 +1,12 @@
 """`eventide run` and `eventide check`: a program in an interpreter of its own, recorded or checked from its first line.
 
-_launch      starts the program, forwards signals, waits             in the process of the command
+_target      where the recording goes                                in the process of the command
+_launch      starts the program, forwards signals, waits             in the same
+_group       which signals the whole process group received          in the same
+_results     the files of the run, and its summary                   in the same
 _settings    what to record, as it is passed to the program          in both
+_processes   the recordings of child processes                      in the same
+_environment, _children   child processes are recorded too          in the program's process
 _bootstrap   the sitecustomize that runs before the program          in the program's process
 _child       the recording                                           in the program's process
 """
@@ -10,11 +15,42 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eventide.run._launch import Ended, end_like, launch
+    from eventide.run._processes import clear, folder_for, recordings_of, summarized
+    from eventide.run._results import Result, collect
     from eventide.run._settings import Settings
+    from eventide.run._target import DiskFullError, recording_path, reserve
 
-__all__ = ["Ended", "Settings", "end_like", "launch"]
+__all__ = [
+    "DiskFullError",
+    "Ended",
+    "Result",
+    "Settings",
+    "clear",
+    "collect",
+    "end_like",
+    "folder_for",
+    "launch",
+    "recording_path",
+    "recordings_of",
+    "reserve",
+    "summarized",
+]
 
-_ON_USE = {"Ended": "_launch", "Settings": "_settings", "end_like": "_launch", "launch": "_launch"}
+_ON_USE = {
+    "DiskFullError": "_target",
+    "Ended": "_launch",
+    "clear": "_processes",
+    "folder_for": "_processes",
+    "recordings_of": "_processes",
+    "summarized": "_processes",
+    "Result": "_results",
+    "Settings": "_settings",
+    "collect": "_results",
+    "end_like": "_launch",
+    "launch": "_launch",
+    "recording_path": "_target",
+    "reserve": "_target",
+}
 
 
 def __getattr__(name: str) -> Any:

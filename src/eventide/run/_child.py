@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from eventide.run._settings import Settings
+from eventide.run._tasks import trace_tasks
 
 
 class RunRecording:
@@ -28,6 +29,7 @@ class RunRecording:
         self._recorder: Any = None
         self._torch: Any = None
         self._stopped = False
+        self._began_ns = 0
 
     def start(self) -> None:
         """Start, once; a second call has no effect."""
@@ -35,17 +37,21 @@ class RunRecording:
         with self._lock:
             if self._recorder is not None or self._stopped:
                 return
+            from eventide import _native
             from eventide._util import process
-            from eventide.recording import Recorder
+            from eventide.recording import Recorder, note
 
             self._recorder = Recorder(
                 settings.path,
                 ring=settings.ring,
                 stacks=True,
+                buffer=settings.buffer_mib << 20,
                 dump_on=signal.Signals[settings.dump_on] if settings.dump_on else None,
                 hang_seconds=settings.hang_seconds,
             )
             self._recorder.start()
+            self._began_ns = _native.now_ns()
+            note({"run": self._run()})  # if the program is killed, its last record is the end
             process.cancel_at_exit(self._recorder.close)  # our stop() is the one handler for exit
         if settings.torch:
             from eventide.integrations.torch import TorchRun
@@ -54,11 +60,12 @@ class RunRecording:
                 settings.torch, settings.torch_seconds, step=self._step or 0, steps=self._step is None
             )
         if settings.sample_ms:
-            from eventide import _native
-
             _native.sampler_start(round(settings.sample_ms * 1e6))
         if settings.seconds:
             start_new_thread(self._stop_later, (settings.seconds,))
+
+    def _run(self) -> dict[str, int]:
+        return {"began_ns": self._began_ns, "sample_ns": round(self._settings.sample_ms * 1e6)}
 
     def stop(self) -> None:
         """Stop, once; then the file is complete."""
@@ -67,11 +74,26 @@ class RunRecording:
         if recorder is None:
             return
         from eventide import _native
+        from eventide.recording import note
 
+        ended_ns = _native.now_ns()
         _native.sampler_stop()
         if self._torch is not None:
             self._torch.close()
+        note({"run": {**self._run(), "ended_ns": ended_ns}})
+        if self._settings.children:
+            self._describe()
         recorder.close()
+
+    def _describe(self) -> None:
+        """What is only known at the end: the name of the process, and the children that still run."""
+        from eventide import _native
+        from eventide.recording import note
+
+        _native.end_children()
+        module = sys.modules.get("multiprocessing.process")
+        name = str(module.current_process().name) if module is not None else ""
+        note({"ended": {"name": "" if name == "MainProcess" else name}})
 
     def reached(self, step: int) -> None:
         """So many steps are complete."""
@@ -140,6 +162,43 @@ class ScheduledRecording:
             recording.stop()
 
 
+class Current:
+    """The recording of this process: a forked child has another one than its parent."""
+
+    def __init__(self) -> None:
+        self._recording: RunRecording | ScheduledRecording | None = None
+
+    def begin(self, settings: Settings) -> RunRecording | ScheduledRecording:
+        """Make the recording, which stops at exit; it is started by the caller."""
+        from eventide._util import process
+
+        recording = ScheduledRecording(settings, settings.schedule) if settings.schedule else RunRecording(settings)
+        self._recording = recording
+        process.at_exit(recording.stop, last=True)
+        return recording
+
+    def restart(self, settings: Settings) -> None:
+        """In a forked child: the parent's recording is not its own."""
+        from eventide._util import process
+
+        if self._recording is not None:
+            process.cancel_at_exit(self._recording.stop)
+        self.begin(settings).start()
+
+    def stop(self) -> None:
+        """Stop the recording: the process ends at once, without Python's exit."""
+        if self._recording is not None:
+            self._recording.stop()
+
+
+def _as_child(settings: Settings) -> Settings:
+    from eventide.recording import is_child
+    from eventide.run._children import child_path
+
+    is_child("python", settings.of_rank)
+    return replace(settings, path=child_path(settings.children))
+
+
 def start(text: str) -> None:
     """Record as the settings say; `text` is their JSON.
 
@@ -147,11 +206,21 @@ def start(text: str) -> None:
     """
     settings = Settings.from_json(text)
     from eventide import integrations, runtime  # noqa: F401 - runtime registers the draining of streams
-    from eventide._util import process
 
-    recording = ScheduledRecording(settings, settings.schedule) if settings.schedule else RunRecording(settings)
-    process.at_exit(recording.stop, last=True)
+    if settings.parent:
+        settings = _as_child(settings)
+    current = Current()
+    recording = current.begin(settings)
     integrations.install_when_imported()
+    trace_tasks()
+    if settings.children:
+        from eventide.run._children import Children
+
+        Children(settings, current.restart, current.stop)
+    elif sys.version_info >= (3, 12):
+        from eventide.run._children import silence_fork_warnings
+
+        silence_fork_warnings()
     if settings.dump_on:
         signal.signal(signal.Signals[settings.dump_on], _nothing_to_dump)
     if settings.start_on and isinstance(recording, RunRecording):  # the command refuses it with a schedule

@@ -13,11 +13,12 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-_BOOTSTRAP = Path(__file__).parent / "_bootstrap"
+from eventide.run._environment import with_bootstrap
+from eventide.run._group import Witness, witness
+
 _FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 # Python ignores these for itself; the program starts with the defaults, as it would without us.
 _RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -50,17 +51,17 @@ def launch(
     `signals` are names of signals to forward besides the usual ones.
     """
     forwarded = _FORWARDED | {signal.Signals[name] for name in signals}
-    with _blocked(forwarded | {signal.SIGCHLD}) as mask:
+    with _blocked(forwarded | {signal.SIGCHLD}) as mask, witness(forwarded) as group:
         began, start = time.time(), time.monotonic()
         child = os.posix_spawn(
             sys.executable,
             [sys.executable, *command],
-            {**_environment(), **variables},
+            {**os.environ, **with_bootstrap(variables, os.environ.get("PYTHONPATH", ""))},
             file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)] if stdout_to_stderr else (),
             setsigmask=mask,
             setsigdef=[one for one in _RESTORED if signal.getsignal(one) == signal.SIG_IGN],
         )
-        code, peak = _wait(child, forwarded)
+        code, peak = _wait(child, forwarded, group)
     return Ended(began, time.monotonic() - start, code, peak, child)
 
 
@@ -75,15 +76,6 @@ def end_like(ended: Ended) -> int:
     return 128 - ended.code  # the signal is blocked or ignored
 
 
-def _environment() -> dict[str, str]:
-    """Our environment with the bootstrap in front of PYTHONPATH; the bootstrap restores it."""
-    environment = dict(os.environ)
-    before = environment.get("PYTHONPATH", "")
-    environment["EVENTIDE_RUN_PYTHONPATH"] = before
-    environment["PYTHONPATH"] = os.pathsep.join([str(_BOOTSTRAP), before] if before else [str(_BOOTSTRAP)])
-    return environment
-
-
 @contextmanager
 def _blocked(signals: set[signal.Signals]) -> Iterator[set[int]]:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -93,15 +85,19 @@ def _blocked(signals: set[signal.Signals]) -> Iterator[set[int]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _wait(child: int, forwarded: set[signal.Signals]) -> tuple[int, int]:
-    """Forward signals until the child ends. A terminal sends its signals (si_pid 0) to the child as well."""
+def _wait(child: int, forwarded: set[signal.Signals], group: Witness | None) -> tuple[int, int]:
+    """Forward signals until the child ends, except those that the child has received itself.
+
+    A terminal sends its signals (si_pid 0) to all of the group.
+    """
     while True:
         done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024
         received = signal.sigwaitinfo(forwarded | {signal.SIGCHLD})
-        if received.si_signo != signal.SIGCHLD and received.si_pid:
-            try:
+        if received.si_signo == signal.SIGCHLD:
+            continue
+        to_group = group is not None and group.received(received.si_signo)
+        if received.si_pid and not to_group:
+            with suppress(ProcessLookupError):
                 os.kill(child, received.si_signo)
-            except ProcessLookupError:
-                continue

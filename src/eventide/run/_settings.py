@@ -26,6 +26,10 @@ class Settings:
     schedule: tuple[int, int, int, int] | None = None  # wait, warmup, active, repeat, in steps
     torch: tuple[str, ...] = ("ops", "modules")  # some of integrations.torch.CHOICES; empty: do not trace torch
     torch_seconds: float = 20.0  # of torch's own profiler; 0: no limit
+    buffer_mib: int = 32  # of the recorder
+    children: str = ""  # the folder for the recordings of child processes; empty: they are not recorded
+    parent: int = 0  # of a child: the process that started it, which is recorded too
+    of_rank: int | None = None  # of a child: the rank of that process
 
     def to_environment(self) -> dict[str, str]:
         """The variable that passes them to the program; from_json reads its value."""

@@ -18,7 +18,7 @@ from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
 from eventide.runtime._device import Device, devices
 from eventide.runtime._event import Event
-from eventide.runtime._pool import EventPool, PoolStats
+from eventide.runtime._pool import EventPool, PoolStats, event_pool
 from eventide.runtime._stream import Stream, wrap_submitted
 from eventide.runtime._work import Work, work
 from eventide.runtime.access import host_access
@@ -39,6 +39,7 @@ __all__ = [
     "device_clocks",
     "devices",
     "empty",
+    "event_pool",
     "host_access",
     "set_stream",
     "synchronize",

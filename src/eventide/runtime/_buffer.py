@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 from eventide import _native
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
-from eventide.runtime.access import host_access
+from eventide.runtime.access import accesses_are_declared, host_access
 
 
 class Buffer(_native.BufferBase):
@@ -27,6 +27,7 @@ class Buffer(_native.BufferBase):
             raise UsageValueError(f"nbytes must not be negative; got {nbytes}")
         if nbytes > sys.maxsize:
             raise MemoryError(f"cannot allocate {nbytes} bytes on {where}")
+        accesses_are_declared()  # the host's are reported from now on
         super().__init__(where.type, where.index or 0, nbytes)
 
     # These access the memory at once, so hooks can report it. Accesses through a memoryview or an array over the memory

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "as_device", "devices"]
 
+_OF_TORCH = ("cuda", "xpu", "mps", "mtia", "hip", "npu", "hpu", "privateuseone")
+
 
 class Device:
     """Something that runs work: ``Device("cpu")``, ``Device("cpu:0")``, ``Device("cpu", 0)``.
@@ -72,9 +74,14 @@ class Device:
         build_directory: str | os.PathLike[str] | None = None,
         extra_flags: Sequence[str] = (),
         verbose: bool = False,
+        is_python_module: bool = False,
     ) -> Device:
-        """Compile a device from C++ sources and load it as device type `name`."""
-        from eventide.backends import build_library
+        """Compile a device from C++ sources and load it as device type `name`.
+
+        With `is_python_module` the library is an extension module as well: it is compiled with the headers of Python,
+        and imported, so that ``import name`` gives the module with what it defines besides the device.
+        """
+        from eventide.backends import build_library, import_library
 
         library = build_library(
             name,
@@ -83,7 +90,10 @@ class Device:
             build_directory=build_directory,
             extra_flags=extra_flags,
             verbose=verbose,
+            python=is_python_module,
         )
+        if is_python_module:
+            import_library(name, library)
         return Device.load(library, name)
 
     @staticmethod
@@ -153,7 +163,8 @@ def _register_type(kind: str) -> dict[str, int]:
 
     if not registry.load(kind):
         existing = dict.fromkeys([*dict(_native.device_types()), *registry.offered()])
-        raise UsageValueError(f"there is no device type {kind!r}; there are {', '.join(existing)}")
+        of_torch = f"; for that of torch write torch:{kind}" if kind in _OF_TORCH else ""
+        raise UsageValueError(f"there is no device type {kind!r}{of_torch}; there are {', '.join(existing)}")
     return dict(_native.device_types())
 
 

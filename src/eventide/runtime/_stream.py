@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from eventide import _native
 from eventide._util import process
 from eventide._util.subscription import Subscription
-from eventide.errors import UsageTypeError, UsageValueError
+from eventide.errors import DeviceError, UsageTypeError, UsageValueError
 from eventide.runtime._device import Device, as_device
 
 if TYPE_CHECKING:
@@ -26,10 +26,14 @@ class Stream(_native.StreamBase):
     """An ordered queue of work on one device, with a worker of its own.
 
     ``with stream:`` makes it the current stream of this thread. ``close()`` drains it and refuses more; a stream that
-    is dropped completes its queue and then ends.
+    is dropped completes its queue and then ends. ``Stream(stream_id=7)`` is the existing stream with that id.
     """
 
     __slots__ = ("__weakref__",)
+
+    def __new__(cls, *args: Any, stream_id: int | None = None, **kwargs: Any) -> Self:  # noqa: ARG004  (for __init__)
+        """A new object, or the one of an existing stream."""
+        return super().__new__(cls) if stream_id is None else cast("Self", _existing(stream_id))
 
     def __init__(
         self,
@@ -38,10 +42,17 @@ class Stream(_native.StreamBase):
         max_pending: int | None = None,
         *,
         name: str | None = None,
+        stream_id: int | None = None,
+        device_index: int | None = None,
+        device_type: str | None = None,
     ) -> None:
-        where = as_device(device)
-        if not isinstance(priority, int):
-            raise UsageTypeError(f"priority must be an int, not {type(priority).__name__}")
+        where = _where(device, device_type, device_index)
+        if stream_id is not None:
+            given = {"priority": priority, "max_pending": max_pending, "name": name}
+            _check_existing(self, where, [option for option, value in given.items() if value])
+            return
+        _check_priority(where or as_device(None), priority)
+        where = where or as_device(None)
         super().__init__(where.type, where.index or 0, priority, _checked_limit(max_pending), name or "")
 
     @classmethod
@@ -140,6 +151,51 @@ class OpenStream:
             self._stream.close()
         except Exception as late:  # noqa: BLE001 - the error of the block is the first
             error.add_note(f"closing {self._stream!r} raised {type(late).__name__}: {late}")
+
+
+def _where(device: str | Device | None, kind: str | None, index: int | None) -> Device | None:
+    """The device that was given, in one piece or, as for torch.Stream, as type and index."""
+    if kind is None and index is None:
+        return None if device is None else as_device(device)
+    if device is not None:
+        raise UsageTypeError(f"Stream() got both a device, {device!r}, and its type or index; give one")
+    return Device(as_device(None).type if kind is None else kind, index)
+
+
+def _existing(stream_id: object) -> Stream:
+    if not isinstance(stream_id, int) or isinstance(stream_id, bool):
+        raise UsageTypeError(f"stream_id must be an int, not {type(stream_id).__name__}")
+    found = _native.stream_by_id(stream_id) if 0 < stream_id < 1 << 63 else None
+    if found is None:
+        raise UsageValueError(f"there is no stream with the id {stream_id}; stream.stream_id has that of a stream")
+    return found
+
+
+def _check_existing(stream: Stream, where: Device | None, options: list[str]) -> None:
+    """What is given beside the id of a stream has to be true of it."""
+    if options:
+        raise UsageTypeError(f"{options[0]} belongs to a new stream, and {stream!r} exists; give the id alone")
+    there = (stream.device_type, stream.device_index)
+    if where is not None and there != (where.type, there[1] if where.index is None else where.index):
+        raise UsageValueError(f"{stream!r} is not on {where}; give its own device, or none")
+
+
+_INT32 = (-(1 << 31), (1 << 31) - 1)
+
+
+def _check_priority(where: Device, priority: object) -> None:
+    if not isinstance(priority, int):
+        raise UsageTypeError(f"priority must be an int, not {type(priority).__name__}")
+    backend = _backend_of(where.type) if priority else None  # 0 is the priority of every device
+    limits: Any = backend.priority_range(where.index or 0) if backend is not None else None
+    try:
+        low, high = sorted(int(number) for number in limits) if limits is not None else _INT32
+    except (TypeError, ValueError):
+        raise DeviceError(
+            f"{type(backend).__name__}.priority_range() returned {limits!r}; it must be two whole numbers or None"
+        ) from None
+    if not low <= priority <= high:
+        raise UsageValueError(f"a priority on {where} is from {low} to {high}, not {priority}")
 
 
 def _checked_limit(max_pending: int | None) -> int:

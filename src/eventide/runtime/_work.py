@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.runtime.access._access import Accesses, accesses_of, report_once
+from eventide.runtime.access._needed import accesses_are_declared
 
 if TYPE_CHECKING:
     import inspect
@@ -40,6 +41,8 @@ class Work(Generic[P, T]):
         self._signature: inspect.Signature | None = None
         self._places: dict[str, int] = {}  # of declared parameters: their position; -1: none
         self.declared = reads is not None or writes is not None
+        if self.declared:
+            accesses_are_declared()
         self.reads = self._checked("reads", reads)
         self.writes = self._checked("writes", writes)
         self.__wrapped__ = fn

@@ -1,6 +1,6 @@
 """Finds races and other errors of stream programs: vector clocks of streams and host threads, byte ranges, lifetimes.
 
-Finding, Access, Fix                      one finding                        _finding
+Finding, Access, Piece, Fix               one finding                        _finding
 Findings, Coverage, judge                 a result and its coverage          _findings
 sanitize                                  on a running program               _live, _at_exit
 Suppression                               accepted findings                  _suppress
@@ -10,7 +10,7 @@ check_program, check_program_findings     a program as data                  pro
 check_trace                               on a stored trace                  _offline
 """
 
-from eventide.sanitizer._finding import KINDS, Access, Finding, Fix
+from eventide.sanitizer._finding import KINDS, Access, Finding, Fix, Piece
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
 from eventide.sanitizer._live import sanitize
 from eventide.sanitizer._offline import check_trace
@@ -18,7 +18,7 @@ from eventide.sanitizer._suppress import Suppression
 from eventide.sanitizer._suppress import load as load_suppressions
 from eventide.sanitizer.output._json import finding_from_json, findings_to_json
 from eventide.sanitizer.output._sarif import findings_to_sarif
-from eventide.sanitizer.output._text import lines, plain_text
+from eventide.sanitizer.output._text import lines, plain_text, short_path
 from eventide.sanitizer.output._words import fix_text, place
 from eventide.sanitizer.program._check import check_program, check_program_findings, verdict
 
@@ -29,6 +29,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Fix",
+    "Piece",
     "Suppressed",
     "Suppression",
     "check_program",
@@ -44,5 +45,6 @@ __all__ = [
     "place",
     "plain_text",
     "sanitize",
+    "short_path",
     "verdict",
 ]

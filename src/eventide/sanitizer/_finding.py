@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
+
+from eventide._util.internal_frames import is_internal_frame
 
 KINDS = (
     "race",
@@ -26,7 +29,10 @@ Frame = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One side of a finding: a work item, the host itself, a free, a wait; and the bytes that both sides touch."""
+    """One side of a finding: a work item, the host itself, a free, a wait.
+
+    `address` is that of the first bytes which both sides touch; `nbytes` counts all of them, in every piece.
+    """
 
     what: str  # work, host, free, allocation, wait, synchronize, event
     write: bool = False
@@ -38,6 +44,18 @@ class Access:
     nbytes: int = 0
     stack_id: int = 0
     stack: tuple[Frame, ...] = ()  # innermost first; () if unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes that both sides of a finding touch, the buffer that they belong to, and which side writes them."""
+
+    address: int
+    nbytes: int
+    buffer: int = 0  # base address of the allocation, else of the bytes
+    buffer_name: str = ""
+    first_writes: bool = False
+    second_writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,12 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, how certain that is, where, how often, and the fix. `first` is None if there is one side."""
+    """What is wrong, how certain that is, where, how often, and the fix. `first` is None if there is one side.
+
+    `doubt` says why it is possible and not certain: ``inside`` (a signal from inside of one of the works may order
+    them), ``unseen`` (a hand-over between host threads that is not traced may), ``bytes`` (what is accessed is an upper
+    bound), ``order`` (with `predict`: in this run host threads order them).
+    """
 
     kind: str
     certain: bool
@@ -72,23 +95,36 @@ class Finding:
     fix: Fix = field(default_factory=Fix)
     count: int = 1
     text: str = ""  # of a deadlock: the cycle
+    doubt: str = ""
+    pieces: tuple[Piece, ...] = ()  # all bytes that both touch, at most 64 pieces
 
     @property
     def certainty(self) -> str:
-        """``certain``, or ``possible``: it depends on the timing of host threads, or on inexact ranges."""
+        """``certain``, or ``possible``; `doubt` has the reason."""
         return "certain" if self.certain else "possible"
 
     @property
     def fingerprint(self) -> str:
-        """The same in every run of the same code: made of the kind, the names and the lines; no address, no id."""
-        parts = [self.kind, self.text if self.kind == "deadlock" else ""]
+        """The same for the same race: made of the kind, the names of work, and the functions with their modules.
+
+        No address, number, line or directory is part of it, so a moved project, another way to write the path and an
+        added line change nothing. Two races between the same functions, of work with the same names, have one.
+        """
+        parts = [self.kind, self.text if self.kind == "deadlock" else "", self.buffer_name]
         for side in (self.first, self.second):
             if side is not None:
-                place = ";".join(f"{file}:{line}:{function}" for file, line, function in side.stack[:4])
+                frames = [frame for frame in side.stack if not is_internal_frame(frame[0])] or side.stack
+                place = ";".join(f"{_module(file)}:{function}" for file, _, function in frames[:4])
                 parts.append(f"{side.what}|{side.write}|{side.name}|{place}")
                 if not place:
-                    parts.append(f"{side.stream}|{self.buffer_name}")
-        return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+                    parts.append(f"{side.stream}")
+        return hashlib.blake2b("\n".join(parts).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+
+def _module(file: str) -> str:
+    """The module's own name, from its path: `step` of ``/a/b/step.py``, ``b/__init__`` of ``/a/b/__init__.py``."""
+    path = PurePath(file)
+    return f"{path.parent.name}/{path.stem}" if path.stem in {"__init__", "__main__"} else path.stem
 
 
 def finding_from_native(raw: dict[str, Any], stacks: dict[int, tuple[Frame, ...]] | None = None) -> Finding:
@@ -98,4 +134,5 @@ def finding_from_native(raw: dict[str, Any], stacks: dict[int, tuple[Frame, ...]
         return None if side is None else Access(**side, stack=(stacks or {}).get(side["stack_id"], ()))
 
     fields = {**raw, "first": access(raw["first"]), "second": access(raw["second"]), "fix": Fix(**raw["fix"])}
+    fields["pieces"] = tuple(Piece(*piece) for piece in raw["pieces"])
     return Finding(**fields)

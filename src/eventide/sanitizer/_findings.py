@@ -17,12 +17,21 @@ class Coverage:
     works: int = 0
     known: int = 0  # of them: with known accesses
     forgotten: int = 0  # freed ranges that were discarded because there were too many
+    not_covered: tuple[str, ...] = ()  # what else the program accesses, which cannot be checked
 
     def __str__(self) -> str:
         if not self.works:
             return "no work was submitted"
         text = f"{self.known:,} of {self.works:,} work {'item' if self.works == 1 else 'items'} had known accesses"
-        return f"{text}; {self.forgotten:,} freed ranges were discarded" if self.forgotten else text
+        if self.forgotten:
+            text += f"; {self.forgotten:,} freed ranges were discarded"
+        return "; not covered: ".join((text, *self.not_covered))
+
+
+HOST_MEMORY_OF_QUEUES = (
+    "host reads and writes of the arrays that OpenCL queues copy, unless et.host_access declares them"
+)
+"""In ``Coverage.not_covered``: numpy reports no accesses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,12 @@ class Findings(Sequence[Finding]):
 
     def __repr__(self) -> str:
         return f"<Findings: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text of all findings."""
+        from eventide._util.html_text import text
+
+        return f"<pre>{text(self)}</pre>"
 
 
 def judge(

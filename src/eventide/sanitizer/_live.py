@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Literal, Self, overload
@@ -12,7 +13,7 @@ from eventide.integrations.torch import accesses
 from eventide.runtime.access import handover, lifetimes
 from eventide.sanitizer import _suppress
 from eventide.sanitizer._finding import Finding, Frame, finding_from_native
-from eventide.sanitizer._findings import Coverage, Findings, judge
+from eventide.sanitizer._findings import HOST_MEMORY_OF_QUEUES, Coverage, Findings, judge
 from eventide.sanitizer._suppress import Suppress
 
 Mode = Literal["collect", "raise"]
@@ -48,6 +49,7 @@ class sanitize(Sequence[Finding]):  # noqa: N801 - used as a function
         self._native = _native.LiveSanitizer(self.predict, bool(stacks))
         self._raised = 0  # findings that were raised already
         self._state = "new"
+        self._copies_before = 0
         self._result = Findings()
 
     def start(self) -> Self:
@@ -55,6 +57,7 @@ class sanitize(Sequence[Finding]):  # noqa: N801 - used as a function
         if self._state != "new":
             raise UsageError(f"this sanitizer is {self._state} already; make a new one")
         self._state = "active"
+        self._copies_before = _host_copies()
         handover.start()
         lifetimes.start()
         accesses.start()
@@ -118,6 +121,9 @@ class sanitize(Sequence[Finding]):  # noqa: N801 - used as a function
     def __repr__(self) -> str:
         return f"<sanitize, {self._state}: {self.summary}>"
 
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
     def __enter__(self) -> Self:
         return self.start()
 
@@ -131,7 +137,8 @@ class sanitize(Sequence[Finding]):  # noqa: N801 - used as a function
     def _so_far(self) -> Findings:
         found = [_resolved(raw) for raw in self._native.findings()]
         coverage = self._native.coverage()
-        seen = Coverage(coverage["works"], coverage["known"], coverage["forgotten"])
+        unseen = (HOST_MEMORY_OF_QUEUES,) if _host_copies() > self._copies_before else ()
+        seen = Coverage(coverage["works"], coverage["known"], coverage["forgotten"], unseen)
         return judge(found, seen, self._rules, self._native.stream_names())
 
     def _on_finding(self, _count: int) -> None:
@@ -140,6 +147,12 @@ class sanitize(Sequence[Finding]):  # noqa: N801 - used as a function
         if len(findings) > self._raised:
             self._raised = len(findings)
             raise _error(findings)
+
+
+def _host_copies() -> int:
+    """Copies of OpenCL's queues from or to arrays of the host, in the process so far."""
+    memory = sys.modules.get("eventide.integrations.pyopencl._memory")
+    return 0 if memory is None else memory.host_copies
 
 
 def _error(findings: Findings) -> SanitizerError:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eventide._native import Sanitizer, SanitizerFeed
 from eventide.sanitizer._finding import Finding, Frame, finding_from_native
-from eventide.sanitizer._findings import Coverage, Findings, judge
+from eventide.sanitizer._findings import HOST_MEMORY_OF_QUEUES, Coverage, Findings, judge
 from eventide.sanitizer._suppress import Suppression
 
 if TYPE_CHECKING:
     from eventide.trace import Trace
 
 _IDS = ("thread", "stream", "event", "work", "handle", "bytes")
+COPIES = frozenset({"read buffer", "write buffer"})
+"""Work of OpenCL queues that accesses memory of the host."""
 _UNSIGNED = (1 << 64) - 1  # a damaged file may have negative numbers; they stay distinct
 
 
@@ -23,22 +24,19 @@ def check_trace(
 ) -> Findings:
     """The findings in the run that a trace contains.
 
-    A trace without operations (of another tool) is "not checkable", never "clean". If it does not
-    record how host threads are ordered, a finding between two threads is possible, not certain.
+    A trace without operations (of another tool) is "not checkable", never "clean".
     """
-    engine = Sanitizer(predict=predict)
+    engine = Sanitizer(predict=predict, unseen_hand_over=True)
     feed = SanitizerFeed(engine)
-    handed_over = False
-    threads = set()
+    copies = False
     for row in _rows(trace):
         feed.on_hook(**row)
-        threads.add(row["thread"])
-        handed_over |= row["hook"] == "host_signal"
+        copies |= row["name"] in COPIES
     engine.finish(leaks)
-    unsure = len(threads) > 1 and not handed_over
-    found = [_finding(raw, trace, unsure) for raw in engine.findings()]
+    found = [_finding(raw, trace) for raw in engine.findings()]
     coverage = engine.coverage()
-    seen = Coverage(coverage["works"], coverage["known"], coverage["forgotten"])
+    unseen = (HOST_MEMORY_OF_QUEUES,) if copies else ()
+    seen = Coverage(coverage["works"], coverage["known"], coverage["forgotten"], unseen)
     return judge(found, seen, rules, _stream_names(trace))
 
 
@@ -66,15 +64,13 @@ def _access(cell: dict[str, Any]) -> tuple[int, int, bool, int, int, bool]:
     return numbers[0], numbers[1], bool(cell["write"]), numbers[2], numbers[3], bool(cell["possible"])
 
 
-def _finding(raw: dict[str, Any], trace: Trace, unsure: bool) -> Finding:
+def _finding(raw: dict[str, Any], trace: Trace) -> Finding:
     stacks: dict[int, tuple[Frame, ...]] = {}
     for side in (raw["first"], raw["second"]):
         if side is not None and side["stack_id"]:
             frames = trace.stacks.column("frames")[side["stack_id"] - 1].as_py() or ()
             stacks[side["stack_id"]] = tuple((f["file"], f["line"], f["function"]) for f in frames)
-    finding = finding_from_native(raw, stacks)
-    apart = finding.first is not None and finding.first.thread != finding.second.thread
-    return replace(finding, certain=False) if unsure and apart else finding
+    return finding_from_native(raw, stacks)
 
 
 def _stream_names(trace: Trace) -> dict[int, str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from eventide.trace._trace import Trace
+
 
 class Result(Protocol):
     """What an analysis returns; the class in ``eventide.analysis`` has the exact types of the fields."""
@@ -48,7 +50,7 @@ class TraceMethods:
         def summary(self) -> Result:
             """Count and add up spans by name: an ``eventide.analysis.Summary``."""
 
-        def operators(self, *, by_shape: bool = False) -> Result:
+        def operators(self, *, by_shape: bool = False, by_stack: int = 0) -> Result:
             """Spans by name, with FLOPs and input shapes: an ``eventide.analysis.Operators``."""
 
         def breakdown(self) -> Result:
@@ -66,8 +68,65 @@ class TraceMethods:
         def compiles(self) -> Result:
             """What was compiled, how often and for how long: an ``eventide.analysis.Compile``."""
 
+        def samples(self) -> Result:
+            """Time by function, line, thread and import of sampled stacks: an ``eventide.analysis.Samples``."""
+
+        def step_phases(self) -> Result:
+            """Steps split into data, forward, backward, optimizer, compiling: an ``eventide.analysis.Phases``."""
+
         def critical_path(self, step: str | None = None) -> Result:
             """What the end of the trace or of a step waited for: an ``eventide.analysis.CriticalPath``."""
+
+        def queue(self) -> Result:
+            """Work launched and not ended, over time, and full queues: an ``eventide.analysis.Queue``."""
+
+        def replay(self) -> Result:
+            """The schedule that the dependency graph gives, and its error: an ``eventide.analysis.Replay``."""
+
+        def copies(self) -> Result:
+            """Copies of memory by kind: bytes, time, bandwidth: an ``eventide.analysis.Copies``."""
+
+        def kernels(self) -> Result:
+            """Kernels by name; occupancy, SM efficiency, tensor cores: an ``eventide.analysis.Kernels``."""
+
+        def launch_costs(self) -> Result:
+            """Launching calls beside the work that they launched: an ``eventide.analysis.LaunchCosts``."""
+
+        def operator_costs(self) -> Result:
+            """Operators: time on the host, and of the work launched: an ``eventide.analysis.OperatorCosts``."""
+
+        def step_costs(self) -> Result:
+            """Each step split by what kept it: an ``eventide.analysis.StepCosts``."""
+
+        def scopes(self) -> Result:
+            """Time by annotation of the program and by nn.Module: an ``eventide.analysis.Scopes``."""
+
+        def phase_times(self) -> Result:
+            """Each step by data loading, forward, backward, optimizer: an ``eventide.analysis.PhaseTimes``."""
+
+        def flops(self) -> Result:
+            """FLOP/s and bytes of matrix operators by shape, and the peak: an ``eventide.analysis.Flops``."""
+
+        def sequences(self) -> Result:
+            """Sequences of kernels that repeat: what a fusion would help: an ``eventide.analysis.Sequences``."""
+
+        def graphs(self) -> Result:
+            """Launches of CUDA and HIP graphs as units: an ``eventide.analysis.Graphs``."""
+
+        def counter_ranges(self) -> Result:
+            """Hardware counters of CUPTI ranges, by range and operator: an ``eventide.analysis.CounterRanges``."""
+
+        def what_if(self, *edits: Any) -> Result:
+            """The run with these edits, made by ``eventide.analysis.scale(...)`` and others: a ``WhatIf``."""
+
+        def best_edits(self, count: int = 10) -> Result:
+            """The edits that save most, found by search: an ``eventide.analysis.BestEdits``."""
+
+        def mark_critical_path(self, step: str | None = None) -> TraceMethods:
+            """The same trace with one more track, its critical path: save it for a viewer."""
+
+        def redacted(self, *, arguments: bool = True) -> Trace:
+            """A copy without directories of files and, with `arguments`, without arguments and command lines."""
 
         def lint(self) -> Result:
             """Defects of the recording itself: an ``eventide.analysis.Lint``."""

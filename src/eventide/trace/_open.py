@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 # Each format, and the module below eventide.trace.formats whose `read(path)` opens it.
 READERS = {
     "eventide": "eventide._reader",
+    "processes": "eventide._processes",
     "json": "chrome._reader",
     "parquet": "parquet",
     "pftrace": "perfetto._reader",
+    "snapshot": "torch_snapshot",
     "xplane": "xplane",
 }
 SUFFIXES = {
@@ -32,11 +34,16 @@ SUFFIXES = {
     ".pftrace.gz": "pftrace",
     ".perfetto-trace": "pftrace",
     ".perfetto-trace.gz": "pftrace",
+    ".pickle": "snapshot",
+    ".pkl": "snapshot",
     ".xplane.pb": "xplane",
     ".xplane.pb.gz": "xplane",
 }
 _HEAD = 4096  # bytes from which the format is detected
-_KNOWN = "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet, Perfetto .pftrace and JAX's .xplane.pb"
+_KNOWN = (
+    "Eventide opens .eventide, Kineto/Chrome .json and .json.gz, .parquet, Perfetto .pftrace, JAX's .xplane.pb and "
+    "torch's memory snapshots (.pickle)"
+)
 # What numpy, pyarrow, json and zlib raise for damaged bytes inside a file.
 _DAMAGED = (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error)
 
@@ -100,10 +107,12 @@ def _cannot_read(file: Path, error: OSError) -> TraceFileError:
 def _format_of_directory(file: Path) -> str:
     if any(file.glob("*.parquet")):
         return "parquet"
+    if any(file.glob("*.eventide")):
+        return "processes"
     if any(file.glob("*.xplane.pb")) or any(file.glob("plugins/profile/*/*.xplane.pb")):
         return "xplane"
     raise UsageValueError(
-        f"{str(file)!r} is a directory without a trace's .parquet files or JAX's profiles; give the path of a trace"
+        f"{str(file)!r} is a directory without .eventide or .parquet files or JAX's profiles; give the path of a trace"
     )
 
 
@@ -120,6 +129,8 @@ def _format_of_content(head: bytes, named: str | None) -> str | None:
         return "parquet"
     if head[:8].upper() == b"EVENTIDE":
         return "eventide"
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05" and (named == "snapshot" or head[2:3] in b"\x95}]("):
+        return "snapshot"
     if named == "xplane" or (named is None and _looks_like_planes(head)):
         return "xplane"
     json, protobuf = _looks_like_json(head), _looks_like_protobuf(head)

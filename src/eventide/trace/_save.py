@@ -25,6 +25,8 @@ WRITERS = {
     ".json.gz": "chrome._writer",
     ".parquet": "parquet",
 }
+# The same for a part of a trace, which cannot be read again.
+EXPORTS = {".speedscope.json": "speedscope", ".collapsed": "collapsed"}
 _CHOICE = "use .pftrace (to view), .json or .json.gz (for other tools) or .parquet (to keep)"
 
 
@@ -53,7 +55,7 @@ def writer_of(target: Path) -> str:
     name = target.name.lower()
     if name.endswith(".eventide"):
         raise UsageValueError(f"cannot save {target.name!r}: only a running recorder writes .eventide; {_CHOICE}")
-    for suffix, module in WRITERS.items():
+    for suffix, module in (EXPORTS | WRITERS).items():
         if name.endswith(suffix):
             return module
     raise UsageValueError(f"cannot tell from {target.name!r} what to write; {_CHOICE}")
@@ -95,6 +97,5 @@ def _remove(path: Path) -> None:
 
 
 def _tail(name: str) -> str:
-    return next(suffix for suffix in sorted(WRITERS, key=len, reverse=True) if name.lower().endswith(suffix)).lstrip(
-        "."
-    )
+    suffixes = sorted(EXPORTS | WRITERS, key=len, reverse=True)
+    return next(suffix for suffix in suffixes if name.lower().endswith(suffix)).lstrip(".")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from eventide._util import html_text
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.trace._methods import TraceMethods
 from eventide.trace._schema import SCHEMAS
@@ -112,6 +113,16 @@ class Trace(TraceMethods):
             return "<Trace, not derived yet>"
         counts = ", ".join(f"{table.num_rows} {name}" for name, table in self._tables.items() if table.num_rows)
         return f"<Trace of {counts or 'nothing'}{self._extent()}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables and their rows, and what may be missing."""
+        rows = [(name, f"{table.num_rows:,}") for name, table in self._tables.items() if table.num_rows]
+        warnings = "; ".join(str(each) for each in self.metadata.get("warnings") or [])
+        next_step = "trace.report() has the findings, trace.report('r.html') a page with a timeline."
+        caption = f"Trace{self._extent()}" if self._contents else "Trace"
+        return html_text.table(
+            caption, ("table", "rows"), rows, 1, f"{warnings}. {next_step}" if warnings else next_step
+        )
 
     def _extent(self) -> str:
         """Source and duration for the repr: " from eventide, 1.5 s"."""

@@ -5,9 +5,12 @@ A Ctrl-C that arrives here and not inside a function may lose the current work i
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
+from eventide._native import record_counter
+from eventide._util.virtual_clock import COUNTER
 from eventide.backends.sim._schedule import Entry, Item, Marker, Schedule, Stream
 
 
@@ -15,11 +18,15 @@ class _ThreadState(threading.local):
     depth = 0  # how many work items run on this thread, each inside a blocking call of the previous one
 
 
+_numbers = itertools.count()
+
+
 class Host:
     """Safe to use from several threads, which share one clock. No function runs with the lock held."""
 
     def __init__(self, cost: int) -> None:
         self._cost = cost  # ns of each call
+        self._counter = f"{COUNTER}{next(_numbers)}"
         self._thread = _ThreadState()
         self.reset()
 
@@ -68,7 +75,7 @@ class Host:
             with self._lock:
                 marker.joined = True
                 item = self._schedule.start_towards(marker)
-                self._clock = max(self._clock, self._schedule.now)
+                self._advance(self._schedule.now)
                 if item is None and (not self._pending(marker) or not self._sleep(deadline)):
                     return
             if item is not None:
@@ -80,15 +87,21 @@ class Host:
         """The time of a call that queues, including its cost."""
         if self._thread.depth:
             return self._schedule.now
-        self._clock += self._cost
-        return self._clock
+        return self._advance(self._clock + self._cost)
 
     def _query_time(self) -> int:
         """The time of a call that queries, including its cost."""
         with self._lock:
             after = self.now() + self._cost
-            self._clock = max(self._clock, after)
+            self._advance(after)
             return after
+
+    def _advance(self, to: int) -> int:
+        """Move the clock, never back, and record where it is: a recording puts what the host does on this clock."""
+        if to > self._clock:
+            self._clock = to
+            record_counter(None, self._counter, float(to))
+        return self._clock
 
     def _pending(self, marker: Marker) -> bool:
         return marker.time is None or marker.time > self._schedule.now

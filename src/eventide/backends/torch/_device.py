@@ -65,6 +65,12 @@ class TorchStreams(DeviceBackend):
             clock=f"events of torch:{self.accelerator}",
         )
 
+    def priority_range(self, index: int) -> tuple[int, int] | None:  # noqa: ARG002 - all alike
+        """That of the accelerator's streams, if torch reports one; torch itself changes other priorities silently."""
+        stream = getattr(getattr(torch, self.accelerator, None), "Stream", None)
+        reported = getattr(stream, "priority_range", None)
+        return tuple(reported()) if callable(reported) else None
+
     # --- streams and markers
 
     def open_stream(self, index: int, priority: int) -> torch.Stream:

@@ -19,6 +19,7 @@ from eventide.errors import UsageValueError
 if TYPE_CHECKING:
     from eventide.run import Ended
     from eventide.sanitizer import Finding, Findings, Suppression
+    from eventide.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class _Checked:
     ended: Ended | None = None
     note: str = ""  # why the verdict is incomplete
     verdict: str = ""  # of a program as data: the word that check_program returns
+    title: str = ""
+    trace: Trace | None = None  # whose findings these are
 
 
 @app.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -57,27 +60,40 @@ def check(  # noqa: PLR0917 - typer turns the parameters into options
     waste: Annotated[
         bool, typer.Option("--waste", help="Exit with 1 on redundant waits and synchronizations, too.")
     ] = False,
+    allow_unchecked: Annotated[
+        bool, typer.Option("--allow-unchecked", help="Exit with 0 if no access was known, so that nothing was checked.")
+    ] = False,
     suppress: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Suppressions; default: those of pyproject.toml.")
     ] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings to a SARIF file, too.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="Write the findings as a page, too.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Find races, wrong lifetimes and needless waits, with both places in the code and the smallest fix.
 
     A script runs unchanged in its own interpreter. The exit code is 1 if something is wrong, otherwise the script's.
-    What is only redundant is reported; it changes the exit code with --waste.
+    What is only redundant is reported; it changes the exit code with --waste. "Not checkable" is no success: without
+    --allow-unchecked a script that ends with 0, or a trace, gives 1.
     """
     from eventide.run import end_like
     from eventide.sanitizer import load_suppressions
 
+    if output is not None and output.suffix.lower() not in {".html", ".htm"}:
+        raise UsageValueError(f"findings are written as a page, so {str(output)!r} must end in .html")
     options = _Options(predict, leaks, as_json, load_suppressions(suppress))
     checked = _check(target or [], module, options)
+    if output is not None:
+        _write_page(checked, output)
     _write(checked, sarif, as_json)
     _output.flush()
     if checked.findings.faults or (waste and checked.findings):
         return 1
-    return end_like(checked.ended) if checked.ended is not None else 0
+    code = end_like(checked.ended) if checked.ended is not None else 0
+    unchecked = checked.findings.verdict == "not checkable" and not checked.verdict
+    return 1 if unchecked and not code and not allow_unchecked else code
 
 
 def _check(target: Sequence[str], module: str, options: _Options) -> _Checked:
@@ -92,10 +108,7 @@ def _check(target: Sequence[str], module: str, options: _Options) -> _Checked:
     if path.is_file() and path.suffix in {".py", ".pyw", ""}:
         return _check_program_run(target, options)
     if len(target) > 1:
-        raise UsageValueError(
-            f"{path} is not a Python script, so it takes no arguments; got {target[1]}. "
-            f"Options come first: eventide check --json {path}"
-        )
+        raise UsageValueError(f"{path} is not a Python script, so it takes no arguments; got {target[1]}")
     return _check_file(path, options)
 
 
@@ -114,7 +127,7 @@ def _check_program_run(command: Sequence[str], options: _Options) -> _Checked:
         note = "the program left no report: it ended at once, or runs Python with -I, -E or -S"
         if ended.code:
             note = f"the program ended before it could report: {ended.describe()}"
-    return _Checked(_merged(list(reports.values()), options), ended, note)
+    return _Checked(_merged(list(reports.values()), options), ended, note, title=" ".join(command))
 
 
 def _check_file(path: Path, options: _Options) -> _Checked:
@@ -127,8 +140,10 @@ def _check_file(path: Path, options: _Options) -> _Checked:
         found = check_program_findings(program, predict=options.predict)
         works = sum(step.get("op") == "work" for step in program.get("ops", program.get("steps", ())))
         judged = judge(found, Coverage(works, works), options.rules)
-        return _Checked(judged, verdict=verdict(judged.found))
-    return _Checked(check_trace(open_trace(path), predict=options.predict, leaks=options.leaks, rules=options.rules))
+        return _Checked(judged, verdict=verdict(judged.found), title=path.name)
+    trace = open_trace(path)
+    found_in_trace = check_trace(trace, predict=options.predict, leaks=options.leaks, rules=options.rules)
+    return _Checked(found_in_trace, title=path.name, trace=trace)
 
 
 def _program_in(path: Path) -> dict[str, Any] | None:
@@ -162,11 +177,20 @@ def _merged(reports: Sequence[dict[str, Any]], options: _Options) -> Findings:
     found: list[Finding] = []
     names: dict[int, str] = {}
     totals = [0, 0, 0]
+    unseen: dict[str, None] = {}
     for report in reports:
         found += [finding_from_json(item) for item in report["findings"]]
         names |= {int(stream): name for stream, name in report["stream_names"].items()}
         totals = [a + report["coverage"][key] for a, key in zip(totals, ("works", "known", "forgotten"), strict=True)]
-    return judge(found, Coverage(*totals), options.rules, names)
+        unseen |= dict.fromkeys(report["coverage"]["not_covered"])
+    coverage = Coverage(totals[0], totals[1], totals[2], tuple(unseen))
+    return judge(found, coverage, options.rules, names)
+
+
+def _write_page(checked: _Checked, output: Path) -> None:
+    from eventide.report import make_findings, write_whole
+
+    write_whole(make_findings(checked.findings, checked.title, checked.trace), output)
 
 
 def _write(checked: _Checked, sarif: Path | None, as_json: bool) -> None:

@@ -12,7 +12,10 @@ from eventide.cli import _output
 from eventide.cli._app import trace_app
 from eventide.cli._arguments import Json, trace_or_newest
 
-TARGET = "The new file: .pftrace (for Perfetto), .json or .json.gz (for other tools), .parquet (to archive)."
+TARGET = (
+    "The new file: .pftrace (for Perfetto), .json or .json.gz (for other tools), .parquet (to archive), "
+    ".collapsed or .speedscope.json (sampled stacks)."
+)
 
 
 @dataclass(frozen=True)
@@ -34,24 +37,28 @@ def convert(
         typer.Argument(metavar="[SOURCE]", help="A trace; default: the newest .eventide file in this folder."),
     ],
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help=TARGET, show_default=False)] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out directories of files, arguments and command lines.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a trace in another format, selected by the suffix of TARGET."""
     trace, file = (trace_or_newest(None), source) if target is None else (source, target)
-    made = _converted(trace, file)
+    made = _converted(trace, file, redact)
     if as_json:
         _output.print_json(made)
     else:
         _show(made, _output.stdout())
 
 
-def _converted(source: Path, target: Path) -> Conversion:
+def _converted(source: Path, target: Path, redact: bool) -> Conversion:
     import eventide as et
 
     with _output.progress(2) as step:
         step("reading")
         trace = et.open_trace(source)
         step("writing")
+        trace = trace.redacted() if redact else trace
         trace.save(target)
     rows = {name: table.num_rows for name, table in trace.tables.items()}
     return Conversion(str(source), str(target), _size(source), _size(target), rows, trace.metadata["warnings"])

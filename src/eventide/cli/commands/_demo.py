@@ -16,7 +16,7 @@ from eventide.errors import TraceFileError
 def demo(
     runs: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run; each further run uses the next number.")] = 0,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for demo.eventide and demo.pftrace.")] = Path(),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for its three files: demo.*")] = Path(),
     as_json: Json = False,
 ) -> int:
     """Train a small network while loading its data: the gain from two streams, and the damage of one missing wait."""

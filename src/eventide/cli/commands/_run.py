@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
 import json
-import re
+import os
 import signal
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import eventide as et
 from eventide.cli import _output
 from eventide.cli._app import app
-from eventide.cli._arguments import Json, ProgramCommand, require_file
-from eventide.errors import EventideError, TraceFileError, UsageValueError
+from eventide.cli._arguments import ProgramCommand, require_file
+from eventide.errors import UsageValueError
 
 if TYPE_CHECKING:
-    from eventide.report import RunSummary
-    from eventide.run import Ended, Settings
+    from eventide.run import Result, Settings
 
 # A program cannot handle the first two, and cannot continue after one of the others.
 _NOT_HANDLED = {"SIGKILL", "SIGSTOP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+TORCH_PARTS = "ops,modules"  # by default; torch_parts() imports the integration
 _TRACES = {".eventide", ".pftrace", ".parquet", ".json"}
 
 
-@dataclass(frozen=True)
-class _Result:
-    """The document of --json."""
+class Follow(StrEnum):
+    """The values of --children."""
 
-    ended: Ended
-    files: list[str]
-    dumps: list[str]
-    summary: RunSummary | None
-    problem: str = ""
+    yes = "yes"
+    no = "no"
 
 
 @app.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -75,18 +68,44 @@ def run(  # noqa: PLR0917 - typer turns the parameters into options
     torch: Annotated[
         str,
         typer.Option(metavar="WHAT,...", help="What to trace of torch: ops, shapes, flops, memory, modules; or none."),
-    ] = "ops,modules",
+    ] = TORCH_PARTS,
     torch_seconds: Annotated[
         float,
         typer.Option(min=0, max=1e9, help="Limit of torch's own profiler, counted again from step 1; 0: no limit."),
     ] = 20.0,
+    children: Annotated[
+        Follow, typer.Option(help="Record child processes too, each into a file of its own.")
+    ] = Follow.yes,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write the report of the recording as a page, too.")
+    ] = None,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open that page in the browser; without --report it is beside the recording.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
-    as_json: Json = False,
+    as_json: Annotated[
+        str,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the summary as JSON to a file, or to an open descriptor: its number."
+        ),
+    ] = "",
 ) -> int:
     """Run a program unchanged and record it; the summary goes to stderr."""
-    from eventide.run import Settings, end_like, launch
+    from eventide.run import (
+        DiskFullError,
+        Settings,
+        clear,
+        collect,
+        end_like,
+        folder_for,
+        launch,
+        recording_path,
+        reserve,
+    )
 
     command = _command(program or [], module)
+    if report is not None and report.suffix.lower() != ".html":
+        raise UsageValueError(f"--report writes a page, so {str(report)!r} must end in .html")
     settings = Settings(
         path="",
         ring=ring,
@@ -96,20 +115,33 @@ def run(  # noqa: PLR0917 - typer turns the parameters into options
         dump_on=_signal_name("--dump-on", dump_on),
         hang_seconds=hang_seconds,
         schedule=_steps(schedule),
-        torch=torch_parts(torch),
+        torch=torch_parts(torch) if torch != TORCH_PARTS else tuple(TORCH_PARTS.split(",")),
         torch_seconds=torch_seconds,
     )
     _check_signals(settings)
-    reserved = output is None
-    target = output or _reserve(module or Path(command[0]).stem or Path(command[0]).resolve().name)
+    document = _Document(as_json)
     try:
-        settings = replace(settings, path=str(_recording_path(target)))
-        signals = [name for name in (settings.start_on, settings.dump_on) if name]
-        ended = launch(command, settings.to_environment(), signals=signals)
-    finally:
-        if reserved and not target.stat().st_size:  # nothing was recorded
-            target.unlink()
-    _finish(ended, settings, target, quiet=quiet, as_json=as_json)
+        target = output or reserve(module or Path(command[0]).stem or Path(command[0]).resolve().name)
+        try:
+            settings = replace(settings, path=str(recording_path(target)))
+            if children == Follow.yes and not settings.start_on:
+                folder = folder_for(target, named=output is not None)
+                clear(folder)
+                settings = replace(settings, children=str(folder))
+            signals = [name for name in (settings.start_on, settings.dump_on) if name]
+            ended = launch(command, settings.to_environment(), signals=signals)
+        finally:
+            if output is None and not target.stat().st_size:  # nothing was recorded
+                target.unlink()
+    except DiskFullError as error:
+        _output.say(f"eventide: not recording: {error}")
+        return end_like(launch(command, {}))
+    result = collect(ended, settings, target, named=output is not None, summarize=bool(as_json) or not quiet)
+    document.write(result)
+    with suppress(SystemExit):  # rich raises it if stderr is closed; the exit code remains that of the program
+        _print(result, quiet)
+    if report is not None or open_browser:
+        _write_page(result, report, open_browser)
     _output.flush()
     return end_like(ended)
 
@@ -124,58 +156,6 @@ def _command(program: Sequence[str], module: str) -> list[str]:
     if Path(program[0]).suffix in _TRACES:
         raise UsageValueError(f"{program[0]} is not a program; to open a trace, use: eventide report {program[0]}")
     return list(program)
-
-
-def _reserve(name: str) -> Path:
-    """Create NAME-20261118-142501.eventide in this folder, empty; with _2 and so on if another run has that name."""
-    stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    for number in itertools.count(1):
-        path = Path(f"{stem}.eventide" if number == 1 else f"{stem}_{number}.eventide")
-        try:
-            path.open("xb").close()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        return path
-    raise AssertionError  # unreachable: count() has no end
-
-
-def _recording_path(output: Path) -> Path:
-    """Where the recorder writes: the output itself, or beside it if that has another format."""
-    if output.is_dir() and output.suffix != ".parquet":
-        raise UsageValueError(f"{output} is a directory; name a file, such as {output / 'run.eventide'}")
-    if not output.absolute().parent.is_dir():
-        message = f"there is no directory {output.parent} to write {output.name} to; create it first"
-        raise TraceFileError(message, errno.ENOENT, str(output))
-    path = output.absolute()
-    if path.suffix != ".eventide":
-        from eventide.trace import writer_of
-
-        try:
-            writer_of(path)  # now: the program may run for hours
-        except UsageValueError as error:
-            raise UsageValueError(f"{error}, or .eventide (as recorded)") from error
-        path = path.with_name(path.name + ".eventide")
-    _try_to_write(path)
-    return path
-
-
-def _try_to_write(path: Path) -> None:
-    """Raise now rather than after the program. An existing file is not changed."""
-    existed = path.exists()
-    try:
-        with path.open("ab"):
-            pass
-        if not existed:
-            path.unlink()
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-
-
-def _cannot_write(path: Path, error: OSError) -> TraceFileError:
-    message = f"cannot write {path}: {error.strerror}; name another file with --output"
-    return TraceFileError(message, error.errno or errno.EIO, str(path))
 
 
 def _signal_name(option: str, given: str) -> str:
@@ -221,89 +201,71 @@ def torch_parts(given: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*operators, *wanted)))
 
 
-def _finish(ended: Ended, settings: Settings, output: Path, *, quiet: bool, as_json: bool) -> None:
-    """Open the recording, write it in the format of the output, and print the summary to stderr."""
-    files: list[str] = []
-    summary, problem = None, ""
-    try:
-        for raw in _recordings(ended, settings):
-            trace = _opened(raw)
-            files.append(_saved(trace, raw, settings, output))
-            if not quiet and summary is None:
-                from eventide.report import run_summary
+class _Document:
+    """The summary as JSON: to a file, or to a descriptor that the caller opened; checked before the program runs."""
 
-                summary = run_summary(trace)
-    except EventideError as error:
-        problem = str(error)
-    dumps = [str(output.with_name(path.name)) for path in _beside(ended, settings, r"(-\d+)?-dump-\d+")]
-    with suppress(SystemExit):  # rich raises it if stderr is closed; the exit code remains that of the program
-        _print(_Result(ended, files, dumps, summary, problem), quiet, as_json)
+    def __init__(self, given: str) -> None:
+        self._to: int | Path | None = None
+        try:
+            if given.isdecimal():
+                self._to = int(given)
+                os.fstat(self._to)
+                if self._to > 2:
+                    os.set_inheritable(self._to, False)  # it is ours, not the program's
+            elif given:
+                self._to = Path(given)
+                self._to.open("ab").close()
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UsageValueError(
+                f"--json {given} cannot be written: {why}; name a file or an open descriptor"
+            ) from error
 
-
-def _opened(raw: Path) -> et.Trace:
-    """The trace. If the program was killed, the records in its buffer are moved into the file first."""
-    trace = et.open_trace(raw)
-    if trace.metadata["account"].get("closed", True):
-        return trace
-    from eventide.recording import recover_trace
-
-    recover_trace(raw)
-    return et.open_trace(raw)
-
-
-def _recordings(ended: Ended, settings: Settings) -> list[Path]:
-    """The file, or a file for each cycle of a schedule: t.eventide, t-2.eventide and so on."""
-    found = _beside(ended, settings, r"(-\d+)?" if settings.schedule else "")
-    if not found:
-        raise UsageValueError(_nothing_recorded(settings))
-    return found
-
-
-def _beside(ended: Ended, settings: Settings, more: str) -> list[Path]:
-    """The files of this run with the recording's name and `more`, a pattern, after it; in order of time."""
-    first = Path(settings.path)
-    wanted = re.compile(f"{re.escape(first.stem)}{more}\\.eventide")
-    found = [path for path in first.parent.iterdir() if wanted.fullmatch(path.name)]
-    timed = sorted((path.stat().st_mtime, len(path.name), path) for path in found)
-    return [path for time, _, path in timed if time >= ended.began]
-
-
-def _saved(trace: et.Trace, raw: Path, settings: Settings, output: Path) -> str:
-    """Where the recording is now: as recorded, or in the format of the output."""
-    suffix = raw.stem.removeprefix(Path(settings.path).stem)  # of a later cycle: "-2"
-    if Path(settings.path) == output.absolute():
-        return str(output if not suffix else output.with_name(raw.name))
-    target = output.with_name(f"{output.stem}{suffix}{output.suffix}") if suffix else output
-    trace.save(target)
-    raw.unlink()
-    return str(target)
-
-
-def _nothing_recorded(settings: Settings) -> str:
-    if settings.schedule:
-        return (
-            "nothing was recorded: the program ended before the first step of --schedule; torch's optimizers count them"
-        )
-    if settings.start_on:
-        return f"nothing was recorded: {settings.start_on} was never received"
-    return (
-        "nothing was recorded: if no line above gives the reason, the program ended at once, "
-        "or runs Python with -I, -E or -S"
-    )
-
-
-def _print(result: _Result, quiet: bool, as_json: bool) -> None:
-    if as_json:
+    def write(self, result: Result) -> None:
+        """A problem is a line on stderr: the exit code remains that of the program."""
+        if self._to is None:
+            return
         from eventide.report import plain
 
-        _output.say(json.dumps(plain(result), indent=2))
+        text = json.dumps(plain(result), indent=2) + "\n"
+        try:
+            to = os.dup(self._to) if isinstance(self._to, int) else self._to  # stderr must stay open
+            with open(to, "w", encoding="utf-8") as file:  # noqa: PTH123 - or a descriptor
+                file.write(text)
+        except OSError as error:
+            _output.say(f"eventide: cannot write the summary as JSON: {error.strerror}; name another file")
+
+
+def _write_page(result: Result, report: Path | None, open_browser: bool) -> None:
+    """A problem is a line on stderr: the exit code remains that of the program."""
+    if not result.files:
+        _output.say("eventide: there is no page, because nothing was recorded")
         return
+    import webbrowser
+
+    import eventide as et
+
+    recording = Path(result.files[0])
+    page = report or recording.with_name(f"{recording.name.partition('.')[0]}.html")
+    try:
+        et.open_trace(recording).report(page, title=recording.name)
+    except (et.EventideError, OSError) as error:
+        _output.say(f"eventide: no page was written: {error}")
+        return
+    _output.say(f"eventide: the report is {page}")
+    if open_browser and not webbrowser.open(page.absolute().as_uri()):
+        _output.say(f"eventide: no browser could be started; open {page.absolute()} yourself")
+
+
+def _print(result: Result, quiet: bool) -> None:
     if result.problem:
         _output.say(f"eventide: {result.problem}")
     if not quiet and result.summary is not None:
-        from eventide.report import show_run
+        from eventide.report import show_processes, show_run
 
         ended = result.ended
+        if result.processes is not None:
+            show_processes(result.processes, _output.stderr())
         show_run(
             result.summary,
             f"{ended.seconds:.2f} s, {ended.describe()}, {ended.peak_bytes / 2**20:,.0f} MiB at the peak",

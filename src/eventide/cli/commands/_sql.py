@@ -43,7 +43,7 @@ def sql(
     else:
         names, rows = _answer(Path(trace), query)
     if as_json:
-        _output.print_json([dict(zip(names, map(_plain, row), strict=True)) for row in rows])
+        _output.print_json([dict(zip(names, map(plain_value, row), strict=True)) for row in rows])
     else:
         show_rows(names, rows, most, _output.stdout())
 
@@ -60,12 +60,12 @@ def _answer(path: Path, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         step("querying")
         try:
             answer = trace.sql(query)
-            return _distinct(answer.columns), answer.fetchall()
+            return distinct(answer.columns), answer.fetchall()
         except duckdb.Error as error:  # raised while the rows are computed
             raise UsageValueError(f"the query failed: {error}") from error
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
     """a, a_1, A_2 for a, a, A: as DuckDB names the columns of a subquery, where case makes no difference."""
     taken: dict[str, int] = {}
     made = []
@@ -121,12 +121,12 @@ def _block(names: Sequence[str], row: Sequence[str]) -> Table:
     return block
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Values that JSON cannot represent become text: nan, times, decimals."""
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): _plain(each) for key, each in value.items()}
+        return {key if isinstance(key, str) else str(key): plain_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain_value(each) for each in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording, saved as .eventide and for Perfetto."""
+    """A recording: as .eventide, for Perfetto, and its report as a page."""
 
     files: tuple[str, ...]
     work: tuple[NameRow, ...]  # by name
@@ -32,15 +32,16 @@ def record(run: Callable[[], T], folder: Path) -> tuple[T, Recorded]:
     """Run once while recording."""
     from eventide.analysis import View, summary
 
-    native, view = folder / "demo.eventide", folder / "demo.pftrace"
+    native, view, page = (folder / f"demo.{suffix}" for suffix in ("eventide", "pftrace", "html"))
     with et.Recorder(native, stacks=True) as recorder:
         result = run()
     trace = recorder.trace
     trace.save(view)
+    trace.report(page, title="demo")
     found = summary(View(trace))
     account = trace.metadata["account"]
     return result, Recorded(
-        files=(str(native), str(view)),
+        files=(str(native), str(view), str(page)),
         work=found.device,
         streams=tuple(row for row in found.streams if row.count),
         sync_count=found.sync_count,

@@ -163,9 +163,9 @@ def _recorded(recorded: Recorded) -> Fitted:
 
 def recorded_lines(recorded: Recorded) -> list[str]:
     """What the host did meanwhile, what was lost, and the files."""
-    native, view = recorded.files
+    native, view, page = recorded.files
     blocked = f"The host blocked {recorded.sync_count} times, {fmt.time(recorded.sync_time)} in all."
     return [
         f"{blocked} {recorded.records:,} records, {recorded.dropped:,} dropped.",
-        f"Saved as {native} (try: eventide report {native}) and {view} (open it at ui.perfetto.dev).",
+        f"Saved as {native} (try: eventide report {native}), {page} (its report: open it in a browser) and {view}.",
     ]

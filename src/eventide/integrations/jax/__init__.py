@@ -4,9 +4,9 @@ install()      idempotent; imports jax.monitoring and jax.profiler
 uninstall()    restores JAX
 profile()      a context manager: JAX's own profiler, without its Python tracer, for what runs in the block
 
-Each of the three phases is one compile in ``eventide.compiling``, named after the function, with its phase in the
-details. JAX reports streams and launches only in a profile: what `jax.profiler` wrote for the program, or for
-`profile()`, is recorded when it stops. No profile is taken by default, because of its cost.
+Each of the three phases is reported to ``eventide.compiling``, named after the function, with its phase in the details;
+those of one compile have one id. JAX reports streams and launches only in a profile: what `jax.profiler` wrote for the
+program, or for `profile()`, is recorded when it stops. No profile is taken by default, because of its cost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PHASES = {
 CACHE = {"/jax/compilation_cache/cache_hits": True, "/jax/compilation_cache/cache_misses": False}
 
 _numbers = itertools.count(1)
-_local = threading.local()  # .open: compiles that run on this thread, the innermost last
+_local = threading.local()  # .open: phases that run on this thread, the innermost last; .last: function and number
 _installation = Installation("jax")
 
 
@@ -43,9 +43,10 @@ class _Open:
 
     def __init__(self, event: str, function: str) -> None:
         self.event = event
+        self.number = _number_of(event, function)
         self.handled = sys.exc_info()[1]  # an error that the program was handling at the start
         self.cache_hit: bool | None = None
-        self.compile: Compile = callback_handler.begin(CallbackTrigger.JAX, f"jax/{next(_numbers)}", name=function)
+        self.compile: Compile = callback_handler.begin(CallbackTrigger.JAX, f"jax/{self.number}", name=function)
 
 
 def install() -> None:
@@ -104,6 +105,19 @@ def _ended(event: str, duration: float, **_: Any) -> None:  # noqa: ARG001  (our
             phase.compile.end(failed, cache_hit=phase.cache_hit, details={"phase": PHASES[event]})
             return
         phase.compile.end(ok=None, details={"phase": PHASES[phase.event]})
+
+
+def _number_of(event: str, function: str) -> int:
+    """The number of the compile that a phase belongs to: nested ones are part of the outermost, and lowering and
+    compiling follow the tracing of the same function.
+    """
+    stack = _stack()
+    if stack:
+        return stack[0].number
+    last: tuple[str, int] | None = _local.__dict__.get("last")
+    number = last[1] if last and last[0] == function and PHASES[event] != "trace" else next(_numbers)
+    _local.last = (function, number)
+    return number
 
 
 def _plain(name: str) -> str:

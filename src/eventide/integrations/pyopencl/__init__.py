@@ -19,6 +19,7 @@ from typing import Any
 
 from eventide.integrations._patch import Installation, guarded, switch
 from eventide.recording import before_stop
+from eventide.runtime.access import accesses_are_declared
 
 _installation = Installation("pyopencl")
 
@@ -43,6 +44,7 @@ def _apply(profiling: bool, cl: Any, native: Any) -> None:
 
     _installation.on_uninstall(_queues.forget_events)
     _installation.on_uninstall(_times.forget)
+    accesses_are_declared()
     _wrap_commands(cl, native)
     _wrap_waits(cl, native)
     _wrap_objects(cl, native, profiling)

@@ -19,6 +19,7 @@ from eventide.hooks.feed import Access, Accesses
 from eventide.integrations.pyopencl._queues import device_name
 from eventide.runtime.access import lifetimes
 
+host_copies = 0  # how often a queue copied from or to an array of the host, whose own accesses are not traced
 _memory: dict[int, Block] = {}  # by cl_mem
 Arguments = tuple[tuple[int, Access], ...] | None
 """(position, whole buffer) of each that is a buffer; None: one of them has unknown accesses."""
@@ -105,6 +106,8 @@ def host(array: Any) -> Accesses:
     about = getattr(array, "__array_interface__", None)
     if about is None or not getattr(array, "nbytes", 0) or not array.flags.forc:
         return ()
+    global host_copies  # noqa: PLW0603 - one count for the process
+    host_copies += 1
     address, nbytes = int(about["data"][0]), int(array.nbytes)
     lifetimes.note_access(array, address, nbytes)
     return ((address, nbytes),)

@@ -8,6 +8,7 @@ mirror_gpu_trace()   torch's own hooks of CUDA and XPU streams, events and memor
     _operators                   torch's callbacks         _kineto             torch's own profiler
     _dispatch, _memory           operators in detail       _kineto_events      its events -> spans
     _modules                     forwards of modules       _profilers          profilers of the program
+    _collectives                 ranks and collectives of torch.distributed
     _steps                       steps of optimizers       _gpu_hooks          mirror_gpu_trace
     _run, _profile               all of it, for `eventide run` and for `et.profile`
     accesses                     what operators access in work on our streams, while a sanitizer is active

@@ -8,6 +8,7 @@ without details, come from torch's callbacks (_operators.py).
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -18,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from torch.utils.flop_counter import flop_registry
 
 from eventide import _native
+from eventide.integrations.torch._inputs import describe_inputs
 from eventide.integrations.torch._memory import TorchMemory
 from eventide.integrations.torch._modules import innermost
 from eventide.recording import record_span
@@ -28,6 +30,9 @@ _listeners: list[OpsListener] = []  # immutable: replaced
 _local = threading.local()  # .depth: number of trace_this_thread(); .mode
 _module_of_sequence: dict[int, str] = {}  # by autograd's sequence number
 _lock = threading.Lock()  # guards the replacement of _listeners
+_indices = itertools.count()  # of operators, until nothing listens; in torch's files, of all events
+# record_function() calls these two; its span, with its name, comes from torch's callbacks.
+_ANNOTATION = ("profiler::_record_function_enter", "profiler::_record_function_exit")
 
 
 class Options(Protocol):
@@ -66,7 +71,9 @@ class OpsListener:
             _native.torch_operators_other_source(True)
             if self.options.profile_memory:
                 shared = [one.memory for one in _listeners if one.memory is not None]
+                before = self.memory.peak if self.memory is not None else {}
                 self.memory = shared[0] if shared else TorchMemory()
+                self.memory.peak.update(before)
             _replace([*_listeners, self])
         self._thread = threading.current_thread()
         trace_this_thread()
@@ -78,6 +85,7 @@ class OpsListener:
         """
         if not self._mode:
             return
+        global _indices  # noqa: PLW0603  (guarded by _lock)
         with _lock:
             _native.torch_operators_other_source(False)
             _replace([one for one in _listeners if one is not self])
@@ -85,6 +93,7 @@ class OpsListener:
                 self.memory.close()
             if not _listeners:
                 _module_of_sequence.clear()
+                _indices = itertools.count()
         if self._thread is threading.current_thread():
             leave_this_thread()
         elif self._thread is threading.main_thread():
@@ -143,7 +152,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not installed 
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not _listeners:
+        if not _listeners or func._schema.name.startswith(_ANNOTATION):  # noqa: SLF001  (as below)
             return func(*args, **kwargs)
         if torch.is_inference_mode_enabled() and requested("with_flops") and func._overloadpacket not in flop_registry:  # noqa: SLF001
             # Without autograd, composite operators are not decomposed; only their parts have a formula.
@@ -185,17 +194,17 @@ def _record(call: _Call, start: int, end: int) -> None:
     about: dict[str, Any] = {} if node is None else {"backward": node.name()}
     module = _module_of(node)
     if module and requested("with_modules"):
-        about["module"] = module
+        about["Module Hierarchy"] = module
     if requested("report_input_shapes"):
-        values = (*call.args, *call.kwargs.values())
-        about |= {"shapes": [_shape(value) for value in values], "types": [_type(value) for value in values]}
+        about |= describe_inputs(call.func, call.args, call.kwargs)
+    about["Ev Idx"] = next(_indices)
     if isinstance(call.out, BaseException):
         about["error"] = f"{type(call.out).__name__}: {call.out}"
     else:
         if requested("with_flops"):
             _count_flops(call, about, module)
         for memory in {one.memory for one in _listeners if one.memory is not None}:
-            memory.track(call.out)
+            memory.track(call.out, max(start, end - 1))
     if _native.torch_operators_muted():  # else autograd entered the mode on its own thread, and the callbacks record it
         record_span(call.func._schema.name, "op", start, end, about, stack=requested("with_stack"))  # noqa: SLF001  (as above)
 
@@ -217,20 +226,3 @@ def _count_flops(call: _Call, about: dict[str, Any], module: str) -> None:
         about["flops"] = count = int(formula(*call.args, **call.kwargs, out_val=call.out))
         for one in _listeners:
             one.count(count, "backward" if "backward" in about else "forward", module)
-
-
-def _shape(value: Any) -> Any:
-    """[3, 4] of a tensor, a list of them of a list of tensors, [] of anything else: as torch.profiler has it."""
-    if isinstance(value, torch.Tensor):
-        return [int(size) for size in value.shape]
-    if isinstance(value, list | tuple) and value and isinstance(value[0], torch.Tensor):
-        return [_shape(one) for one in value]
-    return []
-
-
-def _type(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return str(value.dtype).removeprefix("torch.")
-    if isinstance(value, list | tuple) and value and isinstance(value[0], torch.Tensor):
-        return "list of tensors"
-    return "" if value is None else type(value).__name__

@@ -94,7 +94,11 @@ class Conversion:
             return None
         about: dict[str, Any] = {}
         if self._shapes:
-            about = {"shapes": event.shapes(), "types": event.dtypes()}
+            about = {
+                "Input Dims": event.structured_input_shapes(),
+                "Input type": event.dtypes(),
+                "Input Strides": event.structured_input_strides(),
+            }
         if self._flops and event.flops():
             about["flops"] = event.flops()
         return json.dumps(about) if about else None

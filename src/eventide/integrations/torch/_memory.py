@@ -24,15 +24,15 @@ class TorchMemory:
         self.peak: dict[str, int] = {}
         self._closed = False
 
-    def track(self, out: Any) -> None:
+    def track(self, out: Any, at_ns: int) -> None:
         """Track the storages of an operator's result; views of known storages add nothing."""
         if isinstance(out, torch.Tensor):
-            self._track_one(out)
+            self._track_one(out, at_ns)
         elif isinstance(out, list | tuple):
             for one in out:
-                self.track(one)
+                self.track(one, at_ns)
 
-    def _track_one(self, tensor: Any) -> None:
+    def _track_one(self, tensor: Any, at_ns: int) -> None:
         if tensor.layout is not torch.strided or tensor.device.type == "meta":
             return
         storage = tensor.untyped_storage()
@@ -43,7 +43,7 @@ class TorchMemory:
                 return
             self._live[key] = (device, size)
             weakref.finalize(storage, self._freed, key, storage.data_ptr()).atexit = False
-            self._report(device, size, storage.data_ptr())
+            self._report(device, size, storage.data_ptr(), at_ns)
 
     def _freed(self, key: int, address: int) -> None:
         with self._lock:
@@ -51,10 +51,10 @@ class TorchMemory:
             if known is not None and not self._closed:
                 self._report(known[0], -known[1], address)
 
-    def _report(self, device: str, size: int, address: int) -> None:
+    def _report(self, device: str, size: int, address: int, at_ns: int = 0) -> None:
         self._total[device] = total = self._total.get(device, 0) + size
         self.peak[device] = max(self.peak.get(device, 0), total)
-        _native.profiler_memory_event(address, size, total, total, device)
+        _native.profiler_memory_event(address, size, total, total, device, at_ns)
 
     def close(self) -> None:
         """Report no more."""

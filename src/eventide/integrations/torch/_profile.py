@@ -28,6 +28,7 @@ class TorchWatch:
         self._devices: Session | None = None
         self._resume: Callable[[], None] = lambda: None
         self._stop_operators: Callable[[], None] = lambda: None
+        self._host_on = False
         self._modules: TorchModules | None = None
 
     def start(self) -> None:
@@ -45,16 +46,41 @@ class TorchWatch:
                 around=(trace_this_thread, leave_this_thread) if mode else None,
             )
             self._ops.start()
+            self._host_on = True
+
+    def toggle(self, on: bool, *, host: bool, devices: bool) -> None:
+        """Stop or resume the operators (host), or the session that records devices, between start and pause.
+
+        What is counted (FLOPs, peak memory) goes on; modules have spans in both states.
+        """
+        ops = self._ops
+        if ops is None:
+            return
+        if host and on != self._host_on:
+            self._host_on = on
+            if on:
+                self._stop_operators, _ = _start_callbacks()
+                ops.start()
+            else:
+                ops.stop()
+                self._stop_operators()
+        if devices and has_devices():
+            if on and self._devices is None:
+                self._devices = Session(Wanted(operators=False))
+            elif not on and self._devices is not None:
+                self._devices.close()
+                self._devices = None
 
     def pause(self) -> dict[str, Any]:
         """Stop tracing, except steps; returns metadata for the trace."""
         summary: dict[str, Any] = {"torch": str(sys.modules["torch"].__version__)}
         ops, self._ops = self._ops, None
         if ops is not None:
-            ops.stop()
+            if self._host_on:
+                ops.stop()
+                self._stop_operators()
             if self._devices is not None:
                 self._devices.close()
-            self._stop_operators()
             self._resume()
             if self._options.with_flops:
                 summary |= {"flops": ops.flops, "flops_by_module": ops.flops_by_module}

@@ -29,7 +29,12 @@ class TorchRun:
 
     def _open(self) -> None:
         self._since = _native.now_ns()
-        parts = {"steps": self._open_steps, "modules": self._open_modules, "operators": self._open_operators}
+        parts = {
+            "steps": self._open_steps,
+            "modules": self._open_modules,
+            "collectives": self._open_collectives,
+            "operators": self._open_operators,
+        }
         failed: dict[str, Exception] = {}
         for what, open_part in parts.items():
             try:
@@ -62,6 +67,11 @@ class TorchRun:
             from eventide.integrations.torch._modules import TorchModules
 
             self._parts.append(TorchModules())
+
+    def _open_collectives(self) -> None:
+        from eventide.integrations.torch._collectives import TorchCollectives
+
+        self._parts.append(TorchCollectives())
 
     def _open_operators(self) -> None:
         if "ops" in self._wanted:

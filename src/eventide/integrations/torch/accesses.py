@@ -1,8 +1,9 @@
 """What torch's operators access inside work on Eventide streams, reported to the sanitizer while one is active.
 
 Work with declared accesses is left unchanged. Any other function runs under a TorchDispatchMode, which gets each
-operator below autograd, with its schema: mutated arguments are written, other tensors are read, views access nothing. A
-tensor that the work allocates is private to it. Only tensors of the CPU; a strided tensor is accessed as a whole.
+operator below autograd, with its schema: mutated arguments are written, other tensors are read, views access nothing.
+Memory that an operator allocates is written by the work, once: what else the work does with it adds nothing. Only
+tensors of the CPU; a strided tensor is accessed as a whole.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _mode_class() -> Any:
             kwargs = kwargs or {}
             _report(self, func, args, kwargs)
             result = func(*args, **kwargs)
-            _note_allocated(self, args, kwargs, result)
+            _report_made(self, args, kwargs, result)
             return result
 
     return Accesses
@@ -128,10 +129,13 @@ def _report(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 @guarded
-def _note_allocated(mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+def _report_made(mode: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    """The storages of the result that no argument has."""
     given = {tensor.untyped_storage()._cdata for tensor in _tensors([args, list(kwargs.values())])}  # noqa: SLF001
-    made = {tensor.untyped_storage()._cdata for tensor in _tensors(result)}  # noqa: SLF001
-    mode.allocated |= made - given
+    made = {tensor.untyped_storage()._cdata: tensor for tensor in _tensors(result)}  # noqa: SLF001
+    if fresh := [tensor for number, tensor in made.items() if number not in given]:
+        mode.allocated |= made.keys() - given
+        _native.work_access((), accesses_of(fresh), mode.name)
 
 
 def _tensors(thing: Any) -> Iterator[Any]:

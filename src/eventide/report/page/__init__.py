@@ -1,28 +1,37 @@
-"""One HTML file with the whole report: it needs no network, no server and no other file.
+"""One HTML file each: it needs no network, no server and no other file.
 
-make_page     from a trace and its report           here
-              findings, bars and tables as HTML     _html
-              the data of the timeline              _index, _blocks, _lanes, _columns
-              how text enters the page              _escape
-              app.js, style.css: built from web/ by `make web`
+make_page        a trace and its report             here
+make_findings    the findings of a check            here; _races
+make_comparison  two traces                         _comparison
+make_job_page    the answers about many ranks       _job
+                 head, policy, style, script        _document
+                 findings, bars and tables as HTML  _html, _flame
+                 the data of the timeline           _index, _blocks, _lanes, _columns
+                 how text enters the page           _util.html_text
+                 app.js, style.css: built from web/ by `make web`
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
+from collections.abc import Mapping
 
-from eventide.analysis import View
-from eventide.report._gather import Report
+from eventide._util.html_text import text
+from eventide.analysis import View, best_edits, flame
+from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
 from eventide.report.page import _html
 from eventide.report.page._blocks import Detail, scripts
-from eventide.report.page._escape import text
+from eventide.report.page._comparison import make_comparison
+from eventide.report.page._document import document
+from eventide.report.page._flame import flame_graph
 from eventide.report.page._index import PageIndex, describe
+from eventide.report.page._job import make_job_page
+from eventide.report.page._races import missing_edges, race_section
+from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
 LIMIT = 40_000_000  # bytes of the file
+EDITS_AT_MOST = 1_000_000  # spans of a trace whose best edits are in its page
 # From most to least; the first that fits into the limit is used.
 LADDER = (
     Detail(),
@@ -31,69 +40,60 @@ LADDER = (
     Detail(grid=16, arguments=False, edges=False),
 )
 
-__all__ = ["LIMIT", "make_page"]
+__all__ = ["LIMIT", "make_comparison", "make_findings", "make_job_page", "make_page"]
 
 
-def make_page(trace: Trace, report: Report, *, exact: bool = False, limit: int = LIMIT) -> str:
-    """The page as text. `exact` keeps every nanosecond and argument, however large the file becomes."""
+def make_page(
+    trace: Trace, report: Report, *, findings: Findings | None = None, exact: bool = False, limit: int = LIMIT
+) -> str:
+    """The page as text. `exact` keeps every nanosecond and argument, however large the file becomes.
+
+    `findings` are those of the sanitizer in this trace: the page begins with them, and shows the missing edges.
+    """
     view = View(trace)
+    missing = missing_edges(findings, view) if findings is not None else []
     for detail in LADDER[:1] if exact else LADDER:
-        index = PageIndex(view, report, detail)
+        index = PageIndex(view, report, detail, missing)
         built = index.build()
         if index.blocks.size <= limit:
             break
-    return _document(report, scripts(built, index.blocks), describe(detail))
-
-
-def _document(report: Report, data: str, left_out: str) -> str:
-    script, style = _asset("app.js"), _asset("style.css")
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    races = race_section(findings, _places(index)) if findings is not None else ""
+    left_out = describe(detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{text(report.title)} - eventide</title>
-<style>{style}</style>
-</head>
-<body>
-<svg width="0" height="0" class="hidden" aria-hidden="true"><defs><pattern id="unknown" width="8" height="8" \
-patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="8" height="8" fill="#5c6673"/>\
-<rect width="4" height="8" fill="#78828f"/></pattern></defs></svg>
-<header><h1>{text(report.title)}</h1><p class="facts">{text(describe_trace(report))}</p>
-<div class="tools"><button id="theme" type="button">Light or dark</button>\
-<button id="helpButton" type="button">Keys (?)</button></div></header>
-<main>
-{_html.header(report)}
-{_html.finding_list(report)}
-{_html.bars(report)}
-{_html.step_bars(report)}
-<section id="timeline" aria-label="Timeline"><h2>Timeline</h2>{note}
-<p><label for="search">Search names</label> <input id="search" type="search" autocomplete="off"></p>
-<div class="stage"><div id="scroller"><canvas id="lanes" tabindex="0" role="application" \
-aria-label="Timeline. Arrow keys select spans; ? lists all keys."></canvas><div id="spacer"></div></div>
-<aside id="panel" tabindex="0" aria-label="Details of the selection"></aside></div>
-<p id="live" class="hidden" role="status" aria-live="polite"></p></section>
-{_html.tables(report)}
-</main>
-<footer>Made by eventide report. The file holds the whole trace that it shows, and loads nothing.</footer>
-<dialog id="help" aria-label="Keys"><h2>Keys</h2>{_html.key_list()}\
-<button id="helpClose" type="button">Close</button></dialog>
-{data}
-<script>{script}</script>
-</body>
-</html>
-"""
+    main = [
+        _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
+        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report),
+    ]  # fmt: skip
+    return document(
+        report.title,
+        describe_trace(report),
+        "\n".join(part for part in main if part),
+        command="eventide report",
+        dialog=_html.key_dialog(),
+        data=scripts(built, index.blocks),
+    )
 
 
-def _asset(name: str) -> str:
-    return resources.files("eventide.report.page").joinpath(name).read_text("utf-8").strip()
+def _edits(view: View, report: Report) -> str:
+    """What would make it faster, by replay; of large traces the command says it, since the search takes seconds."""
+    if not report.breakdown.devices or not 0 < view.count <= EDITS_AT_MOST:
+        return ""
+    return _html.edits(best_edits(view, count=10))
 
 
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+def make_findings(findings: Findings, title: str, trace: Trace | None = None) -> str:
+    """The findings of a check as a page; with the timeline if they are those of a trace."""
+    if trace is not None and trace.spans.num_rows:
+        return make_page(trace, gather(trace, title), findings=findings)
+    return document(title, findings.summary, race_section(findings), command="eventide check")
+
+
+def _places(index: PageIndex) -> Mapping[int, tuple[int, int]]:
+    """The time that shows both accesses of each finding, with a margin."""
+    found = {}
+    for edge in index.missing:
+        start = index.view.start[[edge.one, edge.other]] - index.low
+        end = index.view.end[[edge.one, edge.other]] - index.low
+        margin = max((int(end.max()) - int(start.min())) // 4, 1)
+        found[edge.finding] = (int(start.min()) - margin, int(end.max()) + margin)
+    return found

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from eventide._util import html_text
 from eventide.analysis import View
-from eventide.report.page import _escape
 from eventide.report.page._columns import Ints, encode, pack, zigzag
 from eventide.report.page._lanes import Lane
 
@@ -177,7 +177,7 @@ def labels_of(view: View) -> tuple[Ints, list[tuple[int, int]]]:
 
 def scripts(index: dict[str, Any], blocks: Blocks) -> str:
     """The index and the blocks as inert script elements."""
-    parts = [f'<script type="application/json" id="index">{_escape.data(index)}</script>']
+    parts = [f'<script type="application/json" id="index">{html_text.data(index)}</script>']
     parts += [
         f'<script type="application/octet-stream" id="b{number}">{block}</script>'
         for number, block in enumerate(blocks.texts)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from eventide._util import format as f
-from eventide.analysis import Part
-from eventide.report._findings import Finding, findings, unknowns
+from eventide._util.html_text import text
+from eventide.analysis import PHASES, BestEdits, Part, StepPhases
+from eventide.report._answers import render_compile, render_idle, render_memory, render_syncs
 from eventide.report._gather import Report
+from eventide.report._sample_tables import sample_tables
+from eventide.report._steps import is_split, limit_of, phase_table
 from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table
-from eventide.report.page._escape import text
+from eventide.report.rules import Finding, findings, unknowns
 
 _ROWS = 200
 _KEYS = {
@@ -24,7 +30,7 @@ _KEYS = {
 
 def header(report: Report) -> str:
     """What is missing or not known."""
-    notes = "".join(f'<p class="warning">{text(note)}</p>' for note in unknowns(report))
+    notes = "".join(f'<p class="warning">{text(note.text)}</p>' for note in unknowns(report))
     return f"<section>{notes}</section>" if notes else ""
 
 
@@ -40,7 +46,7 @@ def _finding(finding: Finding, origin: int) -> str:
         start, end = finding.place
         margin = max((end - start) // 4, 1)
         link = f' <a href="#v={start - margin - origin},{end + margin - origin}">Show on the timeline</a>'
-    todo = f'<span class="todo">{text(finding.todo)}</span>' if finding.todo else ""
+    todo = f'<span class="todo">{text(finding.remedy)}</span>' if finding.remedy else ""
     return f"<li>{text(finding.text)}{link}{todo}</li>"
 
 
@@ -81,18 +87,35 @@ def _bar(part: Part, unknown: int) -> str:
 def step_bars(report: Report) -> str:
     if len(report.steps) < 2:
         return ""
-    steps = report.steps[:2000]
-    longest = max(step.duration for step in steps)
-    width = 100 / len(steps)
-    low = report.idle.start
-    names = [text(f"{step.name}: {f.time(step.duration)}") for step in steps]
+    steps = report.phases.steps[:2000]
+    limit = limit_of([step.duration for step in steps])
     cells = "".join(
-        f'<a href="#v={step.start - low},{step.end - low}" aria-label="{names[number]}"><title>{names[number]}</title>'
-        f'<rect x="{number * width:.3f}%" width="{width * 0.86:.3f}%" y="{60 - 58 * step.duration / longest:.2f}" '
-        f'height="{58 * step.duration / longest:.2f}"/></a>'
-        for number, step in enumerate(steps)
+        _step(step, number, 100 / len(steps), limit, report.idle.start) for number, step in enumerate(steps)
     )
-    return f'<section id="steps"><h2>Steps</h2><svg class="steps" width="100%" height="60">{cells}</svg></section>'
+    split = is_split(report.phases)
+    table = f'<div class="scroll">{_table(phase_table(report.phases))}</div>' if split else ""
+    keys = "".join(f'<li class="{phase}">{phase}</li>' for phase, time in report.phases.totals().items() if time)
+    legend = f'<ul class="legend">{keys}</ul>' if split else ""
+    note = f'<p class="note">Full height: {text(f.time(limit))}; longer steps end there.</p>'
+    strip = f'<svg class="steps" width="100%" height="60">{cells}</svg>'
+    return f'<section id="steps"><h2>Steps</h2>{note}{strip}{legend}{table}</section>'
+
+
+def _step(step: StepPhases, number: int, width: float, limit: int, origin: int) -> str:
+    """A link to the step, with its parts from the bottom up."""
+    parts = [(phase, getattr(step, phase)) for phase in (*PHASES, "other") if getattr(step, phase)]
+    about = text(
+        f"{step.name}: {f.time(step.duration)}; " + ", ".join(f"{phase} {f.time(time)}" for phase, time in parts)
+    )
+    scale = 58 / max(limit, step.duration)
+    bars, bottom = "", 60.0
+    for phase, time in parts:
+        height = scale * time
+        bottom -= height
+        place = f'x="{number * width:.3f}%" width="{width * 0.86:.3f}%" y="{bottom:.2f}"'
+        bars += f'<rect class="{phase}" {place} height="{height:.2f}"/>'
+    where = f"#v={step.start - origin},{step.start + step.duration - origin}"
+    return f'<a href="{where}" aria-label="{about}"><title>{about}</title>{bars}</a>'
 
 
 def tables(report: Report) -> str:
@@ -101,10 +124,48 @@ def tables(report: Report) -> str:
         shown += [breakdown_table(report.breakdown), name_table(report.summary.device, _ROWS)]
     if report.summary.host:
         shown.append(host_table(report.summary, _ROWS))
-    if report.path.wall:
+    shown += sample_tables(report.samples, _ROWS)
+    if report.path.wall and report.breakdown.devices:
         shown.append(path_table(report.path, _ROWS))
     body = "".join(_section(each) for each in shown)
-    return f'<section id="tables">{body}</section>'
+    return f'<section id="tables">{body}{_answers(report)}</section>'
+
+
+def edits(result: BestEdits) -> str:
+    """The edits that save most, each with the interval of what it saves; or why there is no ranking."""
+    rows = [
+        [row.name, row.edit, row.line or "-", f.time(row.saved), f"{f.time(row.low)} to {f.time(row.high)}"]
+        for row in result.rows
+    ]
+    heads = ("Best edits, by replay", "edit", "at", "saves", "between")
+    table = _section(Fitted(heads, rows, 3)) if rows else "<h2>Best edits</h2>"
+    return f'<section id="edits">{table}<p class="note">{text(result.heading)}</p></section>'
+
+
+def _answers(report: Report) -> str:
+    """The text and the tables of the commands `eventide trace idle|syncs|memory|compile`, where there is something."""
+    parts: list[RenderableType] = []
+    if report.idle.lanes:
+        parts.append(render_idle(report.idle, _ROWS))
+    if report.syncs.count:
+        parts.append(render_syncs(report.syncs, _ROWS))
+    if report.memory.devices or report.memory.process:
+        parts += [Text("Memory", style="bold"), render_memory(report.memory, _ROWS)]
+    if report.compiles.count:
+        parts.append(render_compile(report.compiles, _ROWS))
+    return "".join(_rendered(each) for each in parts)
+
+
+def _rendered(part: RenderableType) -> str:
+    """A part of the text report as HTML: its tables, paragraphs and headings."""
+    if isinstance(part, Group):
+        return "".join(_rendered(each) for each in part.renderables)
+    if isinstance(part, Fitted):
+        return _section(part)
+    if isinstance(part, Text) and part.plain:
+        name = "h2" if part.style == "bold" else "p"
+        return f"<{name}>{text(part.plain)}</{name}>"
+    return ""
 
 
 def _section(table: Fitted) -> str:
@@ -128,5 +189,25 @@ def _row(cell: str, cells: Sequence[str], texts: int) -> str:
     return f"<tr>{''.join(one(index, content) for index, content in enumerate(cells))}</tr>"
 
 
-def key_list() -> str:
+def timeline(note: str) -> str:
+    """The place of the timeline, which the script fills; what is left out is in the note."""
+    return f"""<section id="timeline" aria-label="Timeline"><h2>Timeline</h2>{note}
+<p><label for="search">Search names</label> <input id="search" type="search" autocomplete="off"></p>
+<canvas id="strip" role="img" aria-label="Overview of the whole trace: streams above, threads below. \
+Drag over it to choose what the timeline shows; the keys w a s d do the same."></canvas>
+<div class="stage"><div id="scroller"><canvas id="lanes" tabindex="0" role="application" \
+aria-label="Timeline. Arrow keys select spans; ? lists all keys."></canvas><div id="spacer"></div></div>
+<aside id="panel" tabindex="0" aria-label="Details of the selection"></aside></div>
+<ul id="causes" class="legend"></ul>
+<p id="live" class="hidden" role="status" aria-live="polite"></p></section>"""
+
+
+def key_dialog() -> str:
+    return (
+        f'<dialog id="help" aria-label="Keys"><h2>Keys</h2>{_key_list()}'
+        '<button id="helpClose" type="button">Close</button></dialog>'
+    )
+
+
+def _key_list() -> str:
     return "<dl>" + "".join(f"<dt>{text(key)}</dt><dd>{text(what)}</dd>" for key, what in _KEYS.items()) + "</dl>"

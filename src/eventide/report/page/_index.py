@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eventide._util import format as f
+from eventide._util import html_text
 from eventide.analysis import CAUSES, View
 from eventide.report._gather import Report
-from eventide.report.page import _escape
 from eventide.report.page._blocks import COARSE, FINE, Blocks, Detail, SpanBlocks
 from eventide.report.page._columns import Ints, encode, pack
 from eventide.report.page._lanes import lanes_of
+from eventide.report.page._races import Missing
 
 VERSION = 1
 COUNTERS = 64
@@ -23,8 +25,8 @@ _NAME = 2000  # characters of a name that the page keeps
 class PageIndex:
     """Encodes a trace and its report at one level of detail."""
 
-    def __init__(self, view: View, report: Report, detail: Detail) -> None:
-        self.view, self.report, self.detail = view, report, detail
+    def __init__(self, view: View, report: Report, detail: Detail, missing: Sequence[Missing] = ()) -> None:
+        self.view, self.report, self.detail, self.missing = view, report, detail, missing
         self.blocks = Blocks()
         self.tracks = shown_tracks(view)
         self.lanes = lanes_of(view, self.tracks)
@@ -42,11 +44,11 @@ class PageIndex:
             lane["track"] = place[lane["track"]]
         return {
             "version": VERSION,
-            "title": _escape.visible(self.report.title),
+            "title": html_text.visible(self.report.title),
             "origin": str(self.low),
             "wall": self.wall,
             "grid": self.detail.grid,
-            "names": [_escape.visible(name[:_NAME]) for name in self.view.names],
+            "names": [html_text.visible(name[:_NAME]) for name in self.view.names],
             "labels": self.spans.labels,
             "kinds": [kind or "other" for kind in self.view.categories],
             "tracks": [self._track(track) for track in self.tracks],
@@ -59,17 +61,24 @@ class PageIndex:
             "counters": self._counters(),
             "stacks": self._stacks(),
             "edges": list(_EDGES),
+            "missing": [self._ends(edge) for edge in self.missing],
         }
+
+    def _ends(self, edge: Missing) -> list[list[int]]:
+        """Lane and time of both ends: the end of the one span, the start of the other."""
+        one, other = self.spans.place[edge.one], self.spans.place[edge.other]
+        times = self.view.end[edge.one] - self.low, self.view.start[edge.other] - self.low
+        return [[int(one), int(times[0])], [int(other), int(times[1])]]
 
     def _track(self, track: int) -> dict[str, str]:
         view = self.view
         if view.track_kind[track] == "stream":
             return {
-                "name": _escape.visible(f"stream {view.stream(track)}"),
-                "group": _escape.visible(view.device(track)),
+                "name": html_text.visible(f"stream {view.stream(track)}"),
+                "group": html_text.visible(view.device(track)),
                 "kind": "stream",
             }
-        return {"name": _escape.visible(view.thread(track)), "group": "", "kind": view.track_kind[track]}
+        return {"name": html_text.visible(view.thread(track)), "group": "", "kind": view.track_kind[track]}
 
     def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
         """Idle time of each device, above its first stream; the largest cause of each gap."""
@@ -84,8 +93,9 @@ class PageIndex:
             if len(mine) == 0:
                 continue
             mine = mine[np.argsort(start[mine], kind="stable")]
-            rows = self._chained(start[mine], duration[mine], causes[:, mine].argmax(axis=0))
-            found.append({"group": str(place[tracks[0]]), "rows": rows})
+            cause = causes[:, mine].argmax(axis=0)
+            rows = self._chained(start[mine], duration[mine], cause)
+            found.append({"group": str(place[tracks[0]]), "rows": rows, "used": np.unique(cause).tolist()})
         return found
 
     def _path(self) -> dict[str, Any] | None:
@@ -120,7 +130,7 @@ class PageIndex:
             series = self._series(np.flatnonzero(which.reshape(-1) == number))
             if series is not None:
                 place = self.view.track_device[where] or self.view.track_name[where] or ""
-                found.append({**series, "name": _escape.visible(f"{place} {words[name]}".strip())})
+                found.append({**series, "name": html_text.visible(f"{place} {words[name]}".strip())})
         return found[:COUNTERS]
 
     def _series(self, rows: Ints) -> dict[str, Any] | None:
@@ -143,7 +153,7 @@ class PageIndex:
         lines = []
         for frames in table.column("frames").to_pylist():
             cells = [[one["file"] or "", one["line"] or 0, one["function"] or ""] for one in frames or []]
-            lines.append(_escape.data(cells))
+            lines.append(html_text.data(cells))
         return self.blocks.add(pack("\n".join(lines).encode()))
 
 

@@ -3,8 +3,10 @@
 _access     objects to addresses; what the host accesses    _layout     views to byte ranges
 lifetimes   when host memory is allocated and freed
 handover    order between host threads                      _locks      locks that signal and wait
+_channels   SimpleQueue, pipes, event loops               _needed     when recordings trace both
 """
 
 from eventide.runtime.access._access import accesses_of, host_access
+from eventide.runtime.access._needed import accesses_are_declared, recording_started, recording_stopped
 
-__all__ = ["accesses_of", "host_access"]
+__all__ = ["accesses_are_declared", "accesses_of", "host_access", "recording_started", "recording_stopped"]

@@ -9,6 +9,7 @@ from eventide import _native
 from eventide.errors import UsageTypeError, report_unknown_accesses
 from eventide.runtime.access import lifetimes
 from eventide.runtime.access._layout import Access, covered
+from eventide.runtime.access._needed import accesses_are_declared
 
 if TYPE_CHECKING:
     from eventide.runtime.access._types import Memory
@@ -35,6 +36,7 @@ def host_access(reads: Memory = (), writes: Memory = ()) -> None:
     Work declares its accesses with ``et.work``; this is for code outside of work, and has no effect inside. Without
     listeners it costs one check. An object without memory is logged once, and the program continues.
     """
+    accesses_are_declared()
     if not _native.listening(_HOST_ACCESS):
         return
     try:

@@ -1,15 +1,16 @@
 """Signals between host threads, reported to the hooks while ``start()`` is in effect.
 
-Thread start and join, ``queue.Queue``, locks, Events, Semaphores, Barriers and Futures of executors are patched while
-active and restored after. A hand-over is a signal by one thread and a wait by another, joined by a token; the patched
-functions otherwise behave as before. Not detected: ``queue.SimpleQueue``, locks created before, and threads that
-communicate through memory alone.
+Thread start and join, queues, locks, Conditions, Events, Semaphores, Barriers, Futures of executors, pipes and
+``call_soon_threadsafe`` of an event loop are patched while active and restored after. A hand-over is a signal by one
+thread and a wait by another, joined by a token; the patched functions otherwise behave as before. Not detected: a
+``Lock``, ``RLock`` or ``SimpleQueue`` that was made before, sockets, and threads that communicate through memory alone.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import queue
+import sys
 import threading
 import weakref
 from collections import deque
@@ -17,11 +18,14 @@ from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
-from eventide.runtime.access._locks import make_lock, make_rlock, token_of
+from eventide._util.on_import import ImportHook, when_imported
+from eventide.runtime.access import _channels
+from eventide.runtime.access._locks import called_by_us, is_tracked, make_lock, make_rlock, token_of
 
 _users = 0
 _originals: list[tuple[Any, str, Any]] = []
-_starting = threading.Lock()  # guards the two above
+_loops: list[ImportHook] = []  # waits for asyncio to be imported
+_starting = threading.RLock()  # guards the three above
 
 _items: weakref.WeakKeyDictionary[Any, dict[int, deque[int]]] = weakref.WeakKeyDictionary()
 """Of each queue: the tokens of what is in it, by the id of the item."""
@@ -34,10 +38,22 @@ def start() -> None:
     with _starting:
         _users += 1
         if _users == 1:
-            for owner, name, make in _PATCHES:
-                original = getattr(owner, name)
-                _originals.append((owner, name, original))
-                setattr(owner, name, make(original))
+            for owner, name, make in (*_PATCHES, *_channels.PATCHES):
+                _patch(owner, name, make)
+            _loops.append(when_imported("asyncio", _patch_loops))
+
+
+def _patch(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    original = getattr(owner, name)
+    _originals.append((owner, name, original))
+    setattr(owner, name, make(original))
+
+
+def _patch_loops() -> None:
+    with _starting:
+        if _users:
+            loop = sys.modules["asyncio"].BaseEventLoop
+            _patch(loop, "call_soon_threadsafe", _channels.make_call_soon_threadsafe)
 
 
 def stop() -> None:
@@ -46,8 +62,10 @@ def stop() -> None:
     with _starting:
         _users -= 1
         if _users == 0:
+            _loops.pop().close()
             while _originals:
                 setattr(*_originals.pop())
+            _channels.forget_pipes()
 
 
 def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
@@ -144,6 +162,20 @@ def _waits(original: Callable[..., Any]) -> Callable[..., Any]:
     return waiting
 
 
+def _of_untracked(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of a Condition whose lock was made before: one with a tracked lock signals and receives by that."""
+
+    def patched(original: Callable[..., Any]) -> Callable[..., Any]:
+        reporting = make(original)
+
+        def call(self: threading.Condition, *args: Any, **kwargs: Any) -> Any:
+            return (original if is_tracked(self) or called_by_us() else reporting)(self, *args, **kwargs)
+
+        return call
+
+    return patched
+
+
 def _meets(original: Callable[..., Any]) -> Callable[..., Any]:
     """Signals and receives: a barrier."""
     return _waits(_signals(original))
@@ -158,6 +190,16 @@ def _future_result(original: Callable[..., Any]) -> Callable[..., Any]:
                 _native.host_wait(token_of(self))
 
     return received
+
+
+def _callback_at_once(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The callback of a Future that is done runs in this thread."""
+
+    def add_done_callback(self: Any, fn: Callable[..., Any]) -> None:
+        self.done()  # receives
+        original(self, fn)
+
+    return add_done_callback
 
 
 def _executor_submit(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,6 +220,10 @@ _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (threading.Thread, "join", _thread_join),
     (threading, "Lock", make_lock),
     (threading, "RLock", make_rlock),
+    (threading.Condition, "__enter__", _of_untracked(_waits)),
+    (threading.Condition, "wait", _of_untracked(_waits)),
+    (threading.Condition, "notify", _of_untracked(_signals)),
+    (threading.Condition, "__exit__", _of_untracked(_signals)),
     (threading.Event, "set", _signals),
     (threading.Event, "is_set", _waits),
     (threading.Event, "wait", _waits),
@@ -190,6 +236,8 @@ _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (queue.Queue, "get", _queue_get),
     (concurrent.futures.Future, "set_result", _signals),
     (concurrent.futures.Future, "set_exception", _signals),
+    (concurrent.futures.Future, "done", _waits),
+    (concurrent.futures.Future, "add_done_callback", _callback_at_once),
     (concurrent.futures.Future, "result", _future_result),
     (concurrent.futures.Future, "exception", _future_result),
     (concurrent.futures.ThreadPoolExecutor, "submit", _executor_submit),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from eventide.sanitizer._finding import Access, Finding, Fix
+from eventide.sanitizer._finding import Access, Finding, Fix, Piece
 from eventide.sanitizer._findings import Findings
 from eventide.sanitizer.output import _words
 
@@ -19,6 +20,7 @@ def findings_to_json(findings: Findings) -> dict[str, Any]:
             "works": coverage.works,
             "known": coverage.known,
             "forgotten": coverage.forgotten,
+            "not_covered": list(coverage.not_covered),
             "text": str(coverage),
         },
         "findings": [finding_to_json(finding, findings) for finding in findings.found],
@@ -42,7 +44,9 @@ def finding_to_json(finding: Finding, findings: Findings) -> dict[str, Any]:
         "fingerprint": finding.fingerprint,
         "count": finding.count,
         "message": _words.headline(finding, names),
-        "memory": _words.memory(finding),
+        "memory": "; ".join(_words.memory(finding)),
+        "doubt": finding.doubt,
+        "pieces": [asdict(piece) for piece in finding.pieces],
         "buffer": finding.buffer,
         "buffer_name": finding.buffer_name,
         "event": finding.event,
@@ -74,12 +78,13 @@ def finding_from_json(item: dict[str, Any]) -> Finding:
     second = side(item["second"])
     assert second is not None  # noqa: S101 - every finding has one
     fix = {key: value for key, value in item["fix"].items() if key != "text"}
-    plain = ("kind", "buffer", "buffer_name", "event", "version", "count", "text")
+    plain = ("kind", "buffer", "buffer_name", "event", "version", "count", "text", "doubt")
     return Finding(
         certain=item["certainty"] == "certain",
         first=side(item["first"]),
         second=second,
         fix=Fix(**fix),
+        pieces=tuple(Piece(**piece) for piece in item["pieces"]),
         **{key: item[key] for key in plain},
     )
 

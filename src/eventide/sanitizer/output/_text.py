@@ -36,13 +36,15 @@ def finding_lines(finding: Finding, findings: Findings, number: int = 1) -> Iter
     names = findings.stream_names
     title: list[Piece] = [("dim", f"{number}. "), ("bold red", _title(finding)), ("", ": ")]
     yield [*title, ("", _words.headline(finding, names))]
-    if memory := _words.memory(finding):
-        yield [("dim", "   memory  "), ("", memory)]
+    for place, memory in enumerate(_words.memory(finding)):
+        yield [("dim", "           " if place else "   memory  "), ("", memory)]
     for label, side in (("first", finding.first), ("second", finding.second)):
         if side is not None:
             yield from _side(label if finding.first else "where", side, names)
     if fix := _words.fix_text(finding, names):
         yield [("dim", "   fix     "), ("green", fix)]
+    if doubt := _words.doubt_text(finding, names):
+        yield [("dim", "   doubt   "), ("", doubt)]
     yield [("dim", f"   id      {finding.fingerprint}")]
 
 
@@ -63,12 +65,12 @@ def _side(label: str, access: Access, names: _words.StreamNames) -> Iterator[lis
     shown = access.stack.index(frame)
     frames = [one for one in access.stack[shown:] if one == frame or not _words.is_ours(one)]
     for file, line, function in frames[:MOST_FRAMES]:
-        yield [("", "           "), ("cyan", f"{_short(file)}:{line}"), ("dim", f" in {function}")]
+        yield [("", "           "), ("cyan", f"{short_path(file)}:{line}"), ("dim", f" in {function}")]
         if (file, line, function) == frame and (source := linecache.getline(file, line).strip()):
             yield [("", f"             {source}")]
 
 
-def _short(file: str) -> str:
+def short_path(file: str) -> str:
     """Relative to the current folder, if it is inside."""
     path = Path(file)
     here = Path.cwd()

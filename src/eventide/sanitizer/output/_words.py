@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from eventide._util.internal_frames import is_internal_frame
-from eventide.sanitizer._finding import Access, Finding, Frame
+from eventide.sanitizer._finding import Access, Finding, Frame, Piece
 
 StreamNames = Mapping[Any, str]
+
+MOST_PIECES = 8
+"""Pieces of memory of a finding that are shown."""
 
 _EXPLAINED = {
     "race": "{second} that {first_who} {first_verb}; nothing orders the two",
@@ -96,15 +99,42 @@ def _lifetime(first: Access, second: Access) -> str:
     return "{second} of memory that its previous owner still uses: {first}"
 
 
-def memory(finding: Finding) -> str:
-    """Which bytes of which buffer both sides touch, as offsets into it."""
+def memory(finding: Finding) -> list[str]:
+    """Which bytes of which buffers both sides touch, as offsets into them; a line for each piece."""
     side = finding.second if finding.second.nbytes or finding.first is None else finding.first
     if not side.nbytes:
+        return []
+    pieces = finding.pieces or (Piece(side.address, side.nbytes, finding.buffer, finding.buffer_name),)
+    kinds = {(piece.first_writes, piece.second_writes) for piece in pieces}
+    lines = [_piece_text(piece) + (_uses(piece) if len(kinds) > 1 else "") for piece in pieces[:MOST_PIECES]]
+    rest = side.nbytes - sum(piece.nbytes for piece in pieces[:MOST_PIECES])
+    return [*lines, f"and {rest:,} bytes more"] if rest > 0 else lines
+
+
+def _piece_text(piece: Piece) -> str:
+    base = piece.buffer or piece.address
+    start = piece.address - base
+    name = f"'{piece.buffer_name}'" if piece.buffer_name else f"the memory at {base:#x}"
+    return f"bytes {start:,} to {start + piece.nbytes:,} of {name}"
+
+
+def _uses(piece: Piece) -> str:
+    first, second = ("written" if writes else "read" for writes in (piece.first_writes, piece.second_writes))
+    return f": {first} by the first, {second} by the second"
+
+
+def doubt_text(finding: Finding, names: StreamNames) -> str:
+    """Why a finding is possible and not certain, and how that can be decided."""
+    if finding.certain or finding.first is None:
         return ""
-    base = finding.buffer or side.address
-    start = side.address - base
-    name = f"'{finding.buffer_name}'" if finding.buffer_name else f"the memory at {base:#x}"
-    return f"bytes {start:,} to {start + side.nbytes:,} of {name}"
+    first = _name(finding.first, names)
+    return {
+        "inside": "a signal from inside of work orders the two only if that work leaves these bytes alone after it: "
+        "split the work at the signal, or wait for its end (an event, its Future)",
+        "unseen": f"a host thread has waited for {first}; a hand-over of it that is not traced would order the two",
+        "bytes": "the declared bytes are an upper bound; declare exactly what is accessed",
+        "order": "only the order of host threads in this run forbids it",
+    }.get(finding.doubt, "")
 
 
 def fix_text(finding: Finding, names: StreamNames) -> str:

@@ -57,7 +57,8 @@ class Step:
     stream: Stream | None = None
     name: str = ""
     event: str | int = ""
-    version: int = 0  # of the event: recorded here, or bound to; 0: it was never recorded
+    life: int = 0  # which event of that name: the number of the step that created it or deleted the one before; 0: none
+    version: int = 0  # of that event: recorded here, or bound to; 0: it was never recorded
     buffer: str = ""
     address: int = 0
     reads: list[Range] = field(default_factory=list)
@@ -123,7 +124,8 @@ class _Reader:
         self._owner: dict[int, str] = {}  # buffer by address
         self._used: dict[str, int] = {}  # first use of buffers that were never allocated
         self._allocated: set[str] = set()
-        self._versions: Counter[str | int] = Counter()
+        self._lives: dict[str | int, int] = {}  # by name of the event
+        self._versions: Counter[str | int] = Counter()  # of the event that has the name now
         self._left: int | None = None
 
     def step(self, number: int, op: Any) -> Step:
@@ -149,15 +151,28 @@ class _Reader:
         for key in ("event", "semaphore", "token"):
             if key in op:
                 setattr(step, key, _label(where, key, op[key]))
-        if kind == "record":
-            self._versions[step.event] += 1
-        step.version = self._versions[step.event]
+        self._of_event(step)
         if "value" in op:
             step.value = _integer(where, "value", op["value"])
         if kind == "exit":
             self._left = number
         self._memory(where, step, op)
         return step
+
+    def _of_event(self, step: Step) -> None:
+        """After a creation or deletion the name means another event, without a record."""
+        if step.op == "create_event":
+            self._begin(step)
+        elif step.op == "record":
+            self._versions[step.event] += 1
+        step.life = self._lives.get(step.event, 0)
+        step.version = self._versions[step.event]
+        if step.op == "delete_event":
+            self._begin(step)
+
+    def _begin(self, step: Step) -> None:
+        self._lives[step.event] = step.number
+        del self._versions[step.event]
 
     @staticmethod
     def _check_keys(where: str, kind: str, op: Mapping[str, Any]) -> None:

@@ -49,7 +49,7 @@ class Queues:
             self._queues["thread", step.thread].append(step)
             needs: list[int] = []
             if step.op in {"wait", "synchronize_event"}:
-                needs = [records[step.event]] if step.event in records else []
+                needs = [records[event]] if (event := (step.event, step.life)) in records else []
             elif step.op == "synchronize_stream":
                 needs = on[step.stream][-1:]
             elif step.op == "synchronize_device":
@@ -63,7 +63,7 @@ class Queues:
                 needs = needs + self._default(step, on, blocks)
                 on[step.stream].append(step.number)
             if step.op == "record":
-                records[step.event] = step.number
+                records[step.event, step.life] = step.number
             elif step.op == "signal_value":
                 self._signals[step.semaphore].append(step)
             elif step.op == "collective":

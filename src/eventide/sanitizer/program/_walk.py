@@ -30,6 +30,11 @@ def walk(program: Program, queues: Queues, predict: bool) -> list[Finding]:
         signals = walker.signals
 
 
+def _utf8(name: str) -> str:
+    """The name as the engine takes it: JSON may hold half of a surrogate pair, UTF-8 may not."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 class _Walker:
     """One walk. `before` is what the signals brought in the last one."""
 
@@ -43,7 +48,7 @@ class _Walker:
         self._engine = Sanitizer(predict=predict, numbered=self._can_be_held_up)
         self._ids: dict[tuple[str, Hashable], int] = {}
         self._leave = False
-        self._created: dict[Hashable, dict[str, Any]] = {}  # events, and where
+        self._created: dict[tuple[Hashable, int], dict[str, Any]] = {}  # events (name, life), and where
         self._late: set[int] = set()  # submitted, but could not run at once
         self._newest: dict[Hashable, int] = {}  # by stream: the step with the greatest number that ran; None: of all
 
@@ -51,10 +56,10 @@ class _Walker:
         for stream in self.program.blocks:
             self._engine.create_stream(self._stream(stream), 0, self._stream(0))
         for address, name in self.program.outside.items():
-            self._engine.allocate(address, self.program.sizes[address], name=name)
+            self._engine.allocate(address, self.program.sizes[address], name=_utf8(name))
         for address, number in self.program.ghosts.items():
             step = self.program.steps[number - 1]
-            self._engine.allocate(address, self.program.sizes[address], name=step.buffer)
+            self._engine.allocate(address, self.program.sizes[address], name=_utf8(step.buffer))
             self._engine.free(address, idle=True, **self._on(step), **self._at(step))
         for ran, steps in self._queues.moves:
             if ran:
@@ -67,7 +72,11 @@ class _Walker:
 
     def findings(self) -> list[Finding]:
         self._engine.finish(leaks=self._leave)
-        return [self._named(finding_from_native(raw)) for raw in self._engine.findings()]
+        labels: dict[Any, Any] = {
+            (kind, number): label for (kind, label), number in self._ids.items() if kind != "stream"
+        }
+        labels |= {("stream", self._stream(label)): label for (kind, label) in self._ids if kind == "stream"}
+        return [self._named(finding_from_native(raw), labels) for raw in self._engine.findings()]
 
     def _ran(self, steps: list[Step]) -> None:
         if steps[0].op == "collective":
@@ -98,7 +107,7 @@ class _Walker:
             "thread": self._thread(step),
             "stack": step.number,
             "work": step.number,
-            "name": step.buffer if step.op == "allocate" else step.name,
+            "name": _utf8(step.buffer if step.op == "allocate" else step.name),
             "past": self._past(step),
         }
 
@@ -107,7 +116,7 @@ class _Walker:
 
     def _event(self, step: Step) -> int:
         """Where a wait may run late, each version is an event of its own: the engine keeps only the newest few."""
-        return self._id("event", (step.event, step.version) if self._can_be_held_up else step.event)
+        return self._id("event", (step.event, step.life, step.version if self._can_be_held_up else 0))
 
     def _work(self, step: Step, at: dict[str, Any]) -> None:
         self._engine.submit(self._stream(step.stream), step.reads, step.writes, True, **at)
@@ -149,15 +158,17 @@ class _Walker:
         self._engine.record_stream(step.address, self._stream(step.stream), **at)
 
     def _create_event(self, step: Step, at: dict[str, Any]) -> None:
-        self._created[step.event] = at
+        self._created[step.event, step.life] = at
 
     def _delete_event(self, step: Step, _: dict[str, Any]) -> None:
-        self._created.pop(step.event, None)
+        self._created.pop((step.event, step.life), None)
+        if not self._can_be_held_up:  # else a wait that was submitted before may still run
+            self._engine.delete_event(self._event(step))
 
     def _exit(self, _: Step, __: dict[str, Any]) -> None:
         self._leave = True
-        for event, at in self._created.items():
-            self._engine.create_event(self._id("event", event), **at)
+        for (event, life), at in self._created.items():
+            self._engine.create_event(self._id("event", (event, life, 0)), **at)
 
     def _signal_value(self, step: Step, at: dict[str, Any]) -> None:
         self._engine.signal(SIGNAL + step.number, self._stream(step.stream), **at)
@@ -186,19 +197,16 @@ class _Walker:
     def _host_wait(self, step: Step, at: dict[str, Any]) -> None:
         self._engine.host_wait(self._id("token", step.token), **at)
 
-    def _named(self, finding: Finding) -> Finding:
-        """Ids of the engine, mapped back to the names of the program."""
-        labels: dict[Any, Any] = {(kind, number): label for (kind, label), number in self._ids.items()}
-        streams: dict[Any, Any] = {self._stream(label): label for (kind, label) in self._ids if kind == "stream"}
+    def _named(self, finding: Finding, labels: dict[Any, Any]) -> Finding:
+        """Ids of the engine, mapped back to the names of the program. labels: by kind and id."""
 
         def event(number: Any) -> Any:
-            label = labels.get(("event", number), 0)
-            return label[0] if isinstance(label, tuple) else label
+            return labels.get(("event", number), (0,))[0]
 
         def side(access: Access) -> Access:
             return replace(
                 access,
-                stream=streams.get(access.stream, access.stream),
+                stream=labels.get(("stream", access.stream), access.stream),
                 thread=labels.get(("thread", access.thread), access.thread),
                 name=access.name or f"step {access.work}",
             )
@@ -210,7 +218,7 @@ class _Walker:
             second=side(finding.second),
             buffer_name=finding.buffer_name or self.program.names.get(self.program.buffer_at(finding.buffer), ""),
             event=event(finding.event),
-            fix=replace(fix, event=event(fix.event), stream=streams.get(fix.stream, fix.stream)),
+            fix=replace(fix, event=event(fix.event), stream=labels.get(("stream", fix.stream), fix.stream)),
         )
 
 

@@ -2,10 +2,14 @@
 
 PROMISES: tuple[str, ...] = (
     "stream-identity",
+    "stream-by-id",
+    "priority-range",
     "event-identity",
     "object-protocols",
     "event-device",
     "event-options",
+    "event-flags",
+    "event-reset",
     "device-identity",
     "wrong-types",
     "order-within-stream",
@@ -55,6 +59,7 @@ PROMISES: tuple[str, ...] = (
     "allocation-failure",
     "copy",
     "pool-reuse",
+    "pool-default-stream",
     "pool-by-id",
     "subscription-closes",
     "hook-callback-errors",

@@ -22,10 +22,15 @@ _COMPILES = re.compile(r"\(dynamo_timed\)$|^(XlaCompile|backend_compile|compile_
 STEP = re.compile(r"^ProfilerStep\s*#\s*(\d{1,18})$")
 
 
+_TASK = re.compile(r"(event|notify)_?(wait|record|reset)(_sqe)?$", re.IGNORECASE)  # of Ascend's streams
+
+
 def on_device(name: str) -> str:
     """Computation, a copy or a collective, by its name: a trace has nothing else to distinguish them."""
     if _COPY.match(name):
         return "copy"
+    if task := _TASK.match(name):
+        return "wait" if task[2].lower() == "wait" else "other"
     called = name.replace("(anonymous namespace)", "").partition("(")[0]
     return "communication" if _COLLECTIVE.match(called) else "kernel"
 
@@ -83,6 +88,7 @@ DEVICE: dict[str, Rule] = {
     "mtia_insight": "annotation",
     "gpu_user_annotation": "annotation",
     "gpu_annotation": "annotation",
+    "cuda_profiler_range": "annotation",  # CUPTI's counters of a range: the kernels in it are rows of their own
     "hpu_op": on_device,
     "privateuse1_kernel": on_device,
 }
@@ -94,6 +100,7 @@ HOST: dict[str, Rule] = {
     "dynamo_timed": "compile",
     "Op": operator,  # TensorFlow
     "FEE": _python,  # VizTracer: function entry and exit
+    "fee": _python,  # the same, of other versions
     "cuda_api": runtime,  # converters of Nsight's files
     "nvtx": "annotation",
     "": unnamed,

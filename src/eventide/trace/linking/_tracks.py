@@ -14,7 +14,12 @@ from eventide.trace.linking._event_names import ALL_STREAMS, is_device
 
 _INTEGER, _TEXT, _LANE = 1, 2, 3  # kinds of ids in the core
 STREAM = re.compile(r"\s*streams?\s*#?\s*(\d{1,18})\b(?!.*queue)", re.IGNORECASE)
-_DEVICE = re.compile(r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA)\b[ :]*(\d{1,9})?", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"(?:^|/device:)\s*(GPU|TPU|XPU|NPU|HPU|MTIA|Device|CUDA|Ascend(?= Hardware))\b[ :]*(?:Hardware)?[ :]*(\d{1,9})?",
+    re.IGNORECASE,
+)
+# Processes of Ascend's profiler that show the time of its streams again, by group or by kind.
+_REPEATS = re.compile(r"(Overlap Analysis|Communication|HCCL|AI Core Freq)\b")
 _STREAM_OF_PROCESS = re.compile(r"/stream:(\d{1,9}|all)\b")  # TensorFlow has a process for each stream
 _NOT_PROCESSES = {"Spans", "Traces", ""}  # Kineto's processes for events of the whole recording
 LINES_OF_TPU = {"XLA Ops", "Async XLA Ops"}  # other lines repeat the same time, by step, module or name scope
@@ -116,12 +121,14 @@ def find_tracks(columns: dict[str, Any], strings: Strings, properties: list[Any]
     kind = _device_kind([*sources.values(), *_names_of_devices(properties)], strings)
     rows: list[Track] = []
     processes: dict[tuple[int, int], int] = {}
+    ascend = any(label.startswith("Ascend Hardware") for label in names.process.values())
     for number in range(count):
         pid = (int(raw["pid_kind"][number]), int(raw["pid"][number]))
         tid = (int(raw["tid_kind"][number]), int(raw["tid"][number]))
         place = Place(pid, tid, _text(pid, strings), _text(tid, strings), bool(busy[number]))
         place.label = names.process.get(pid, "")
         place.thread = names.thread.get(number, "")
+        place.repeats = ascend and _REPEATS.match(place.label) is not None
         rows.append(place.track(kind, device_of.get(number), stream_of.get(number)))
     tracks = Tracks(rows)
     for number in range(count):
@@ -144,6 +151,7 @@ class Place:
     busy: bool  # it has events that only devices have
     label: str = ""
     thread: str = ""
+    repeats: bool = False  # its process shows the time of streams again
 
     def track(self, kind: str, device: int | None, stream: int | None) -> Track:
         pid, tid = _number(self.pid), _number(self.tid)
@@ -155,6 +163,8 @@ class Place:
         if self.busy or (named and (matched or self.thread in LINES_OF_TPU)) or self.pid_text == "CUDA functions":
             return self._on_device(kind, named, matched, device, stream)
         name = self.thread or self.tid_text or ("" if tid is None else f"thread {tid}")
+        if self.repeats:
+            return Track("other", name or self.label, pid, tid)
         if named:  # of a device and not a stream: a queue, or a line that repeats the time of the streams
             return Track("other", name, pid, tid, self._where(kind, named, device))
         if self.tid[0] == _INTEGER or (name and self.pid_text not in _NOT_PROCESSES):
@@ -165,7 +175,7 @@ class Place:
         index = device if device is not None else _number(self.pid)
         if named:
             word = named[1].lower()
-            kind = kind if word in {"gpu", "device"} else word
+            kind = kind if word in {"gpu", "device"} else "npu" if word == "ascend" else word
             index = int(named[2] or 0) if device is None else device
         return f"{kind}:{index if index is not None else 0}"
 

@@ -1,6 +1,7 @@
 """The checks. Importing this registers them; a file holds those of one group of promises."""
 
 from eventide.testing.conformance.checks import (
+    _again,
     _async,
     _backpressure,
     _blocking,
@@ -25,6 +26,7 @@ from eventide.testing.conformance.checks import (
 )
 
 __all__ = [
+    "_again",
     "_async",
     "_backpressure",
     "_blocking",

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from eventide import hooks
 from eventide.errors import EventError
 from eventide.runtime import EventPool, PoolStats, Stream
 from eventide.testing.conformance._bench import Bench
@@ -74,6 +75,38 @@ def a_reused_event_waits_for_its_own_record(bench: Bench) -> None:
     for way in (bench.hold, bench.stall, bench.hold, bench.stall):
         use_again(way)
     equal(pool.stats().created, 1, "events the pool made")
+
+
+@check("pool-default-stream")
+def events_of_a_pool_with_a_stream_are_recorded_and_waited_for_there(bench: Bench) -> None:
+    stream, other = bench.streams(2)
+    pool = EventPool(stream)
+    equal((pool.default_stream, pool.acquire().device.type), (stream, bench.kind), "the stream and device of the pool")
+    with hooks.observe(recorded := _Streams()):
+        event, number = pool.acquire(), pool.acquire_id()
+        event.record()
+        event.wait()
+        pool.record(number)
+        pool.wait(number)
+        pool.record(number, other)
+        pool.acquire(stream=other).record()
+    mine, theirs = stream.stream_id, other.stream_id
+    equal(recorded.streams, [mine, mine, mine, mine, theirs, theirs], "the streams of records and waits")
+    for each in (event, stream, other):
+        each.synchronize(timeout=bench.patience)
+
+
+class _Streams(hooks.Observer):
+    """The streams of records and waits, in order."""
+
+    def __init__(self) -> None:
+        self.streams = list[int]()
+
+    def event_record(self, record: hooks.HookRecord) -> None:
+        self.streams.append(record.stream)
+
+    def event_wait(self, record: hooks.HookRecord) -> None:
+        self.streams.append(record.stream)
 
 
 @check("pool-by-id")

@@ -36,7 +36,8 @@ def memory_counters(columns: dict[str, Any], tracks: Tracks) -> dict[str, Any]:
         near = int(instants["track"][memory["instant"][0]])
         devices = np.stack([memory["device_type"], memory["device"]])
         kinds, inverse = np.unique(devices, axis=1, return_inverse=True)
-        numbers = [tracks.counter(near, f"memory {name}", name) for name in map(_device, *kinds.tolist())]
+        found = _as_work_is_named([_device(*pair) for pair in kinds.T.tolist()], tracks)
+        numbers = [tracks.counter(near, f"memory {name}", name) for name in found]
         track = np.array(numbers, np.int32)[inverse.reshape(-1)]
     time = instants["time"][memory["instant"]]
     memory = {**memory, "allocated": _summed(memory, track, time)}
@@ -51,6 +52,24 @@ def memory_counters(columns: dict[str, Any], tracks: Tracks) -> dict[str, Any]:
         "name": pa.concat_arrays(parts.pop("name")),
         **{column: np.concatenate(values) for column, values in parts.items()},
     }
+
+
+def _as_work_is_named(devices: list[str], tracks: Tracks) -> list[str]:
+    """The names of devices under which their work is in the trace.
+
+    ROCm counts its devices from the agents of the machine, the processors among them, and torch counts from 0 and calls
+    them cuda: one GPU has two names. Where both have the same number of devices, they are the same in order.
+    """
+    working = sorted({row.device for row in tracks.rows if row.kind == "stream" and row.device}, key=_index)
+    holding = sorted({device for device in devices if device.partition(":")[0] in {"cuda", "hip"}}, key=_index)
+    if len(working) != len(holding) or not all(device.startswith("hip:") for device in working):
+        return devices
+    same = dict(zip(holding, working, strict=True))
+    return [same.get(device, device) for device in devices]
+
+
+def _index(device: str) -> int:
+    return int(device.rpartition(":")[2])
 
 
 def _summed(memory: dict[str, Any], track: np.ndarray, time: np.ndarray) -> np.ndarray:

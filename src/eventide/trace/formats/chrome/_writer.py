@@ -37,6 +37,8 @@ from eventide.trace.formats.chrome._memory import NAME, memory_instants
 
 # Kinds of edges as torch.profiler calls its arrows.
 ARROWS = {"launch": "ac2g", "fwdbwd": "fwdbwd", "wait": "wait", "synchronize": "synchronize", "flow": "flow"}
+# Members with a meaning; user metadata of these names is in the member `eventide` only.
+RESERVED = {"traceEvents", "distributedInfo", "traceName", "systemTraceEvents", "otherData", "samples", "stackFrames"}
 _FAR = 10**15  # ns; microseconds with three decimals beyond this are no longer exact in a double
 
 
@@ -115,6 +117,9 @@ def _head(trace: Trace, base: int, own: dict[str, Any]) -> bytes:
         about["distributedInfo"] = trace.metadata["distributed"]
     elif len(ranks) == 1:
         about["distributedInfo"] = {"rank": ranks[0]}
+    user = trace.metadata.get("user")  # what a program added to its profile: members, as in torch's files
+    if isinstance(user, dict):
+        about = {**{key: value for key, value in user.items() if key not in RESERVED}, **about}
     about["eventide"] = own
     return _json(about)[:-1] + b',\n"traceEvents":[\n'
 

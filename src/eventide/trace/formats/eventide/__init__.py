@@ -3,6 +3,7 @@
 _reader   the file and its tables             _columns  columns, names and stacks of the core as Arrow arrays
 _tracks   threads, streams and devices
 _work     work, waits and synchronizations, derived by native/core/tracefile/derived_work.hpp
+_virtual  host times of devices in virtual time
 _kineto   edges from the launches and waits that torch's profiler reported
 _metadata counts of what was recorded and lost, overhead, warnings
 """

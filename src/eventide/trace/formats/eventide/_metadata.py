@@ -19,13 +19,15 @@ def metadata_of(
     A note that is an object with a list ``warnings`` adds these to the warnings of the trace.
     """
     account = account_of(raw, head, final)
+    about = dict(head.get("about", {}))
     noted = [note["warnings"] for note in notes.values() if isinstance(note, dict) and "warnings" in note]
     return {
         "source": "eventide",
         "path": str(path),
         "pid": head.get("pid"),
-        "program": head.get("about", {}).get("program", ""),
-        "about": head.get("about", {}),
+        "program": about.get("program", ""),
+        "about": about,
+        "process": about.pop("process", {}),
         "ring": head.get("ring", False),
         "wall_clock": {"unix_ns": head.get("wall_ns"), "at_ns": head.get("wall_at_ns")},
         "clock": {"name": "CLOCK_MONOTONIC", "unit": "ns", "stamps": head.get("clock"), **raw["clock"]},

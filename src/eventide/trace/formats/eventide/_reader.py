@@ -20,10 +20,12 @@ from eventide import _native
 from eventide.trace._schema import OPERATIONS, SCHEMAS
 from eventide.trace._trace import Trace, table_of
 from eventide.trace._window import cut
+from eventide.trace.formats.eventide._collectives import with_collectives
 from eventide.trace.formats.eventide._columns import ABSENT, Codes, Names, Stacks, optional, parsed, strings, texts
 from eventide.trace.formats.eventide._kineto import tie
 from eventide.trace.formats.eventide._metadata import metadata_of
 from eventide.trace.formats.eventide._tracks import Tracks
+from eventide.trace.formats.eventide._virtual import on_virtual_clock
 from eventide.trace.formats.eventide._work import Work
 
 Columns = dict[str, Any]
@@ -56,6 +58,8 @@ def derive(loaded: _native.RawTrace, path: Path) -> Trace:
     for note in raw["notes"]:
         notes.update(parsed(note))
     names = Names(raw["texts"], bool(account.get("names_lost")))
+    if isinstance(notes.get("process"), dict):  # what is known only later, such as the rank in torch.distributed
+        head = {**head, "about": {**head.get("about", {}), "process": notes["process"]}}
     tracks = Tracks(texts(raw["tracks"]), head)
     known = Known(names, tracks, Stacks(raw["stacks"], names))
     spans = raw["spans"]
@@ -72,9 +76,11 @@ def derive(loaded: _native.RawTrace, path: Path) -> Trace:
         "stacks": known.stacks.table,
         "tracks": tracks.table(),
     }
+    wall_ns, wall_at_ns = int(head.get("wall_ns") or 0), int(head.get("wall_at_ns") or 0)
+    tables["spans"] = with_collectives(tables["spans"], notes.pop("collectives", None), wall_at_ns - wall_ns)
     metadata = {**metadata_of(path, raw, head, account, notes), **notes}
     metadata["account"]["untied"] = untied
-    trace = Trace(tables, metadata)
+    trace = on_virtual_clock(Trace(tables, metadata))
     return cut(trace, *notes["window"]) if "window" in notes else trace
 
 

@@ -18,7 +18,10 @@ class Tracks:
     def __init__(self, described: list[str], head: dict[str, Any]) -> None:
         about = head.get("about", {})
         program = str(about.get("program") or "").rpartition("/")[2] or "process"
-        self._rows: list[dict[str, Any]] = [{"kind": "process", "name": program, "pid": head.get("pid")}]
+        rank = about.get("process", {}).get("rank")
+        self._rows: list[dict[str, Any]] = [
+            {"kind": "process", "name": program, "pid": head.get("pid"), "rank": rank if type(rank) is int else None}
+        ]
         self._by_stream: dict[tuple[str | None, int], int] = {}
         self._by_number = [0, *self._add_all([json.loads(text) if text else {} for text in described])]
 

@@ -11,18 +11,16 @@ from eventide.errors import TraceFormatError
 from eventide.trace.formats._input import FREE, INFLATE_LIMIT, whole
 
 
-def read_packets(path: Path, warnings: list[str]) -> tuple[dict[str, Any], int]:
-    """The decoded packets and the number of bytes read; unreadable ones add a warning."""
+def read_packets(path: Path, warnings: list[str]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The decoded packets, and an account of the bytes; unreadable ones add a warning."""
     data = whole(path, warnings)
     reader = _native.PftraceReader()
     at = _feed(reader, data, path, warnings)
-    if at < len(data):
-        warnings.append(f"the last {len(data) - at:,} of {len(data):,} bytes are not a whole packet and were not read")
-    return reader.finish(), at
+    return reader.finish(), {"bytes": len(data), "lost_bytes": len(data) - at}
 
 
 def _feed(reader: _native.PftraceReader, data: bytes, path: Path, warnings: list[str]) -> int:
-    """Decode all packets, inflating compressed ones; returns the offset where it stopped."""
+    """Decode all packets, inflating compressed ones; returns the offset where it stopped, with a warning."""
     at, budget = 0, max(FREE, INFLATE_LIMIT * len(data))
     while at < len(data):
         stopped, compressed = reader.feed(data, at)
@@ -31,9 +29,11 @@ def _feed(reader: _native.PftraceReader, data: bytes, path: Path, warnings: list
             # Times are differences to the previous packet: after a missing one, all would be wrong.
             if inner is None or reader.feed(inner, 0) != (len(inner), b""):
                 warnings.append(f"the compressed packets at byte {at:,} are damaged; nothing from there on was read")
-                return len(data)
+                return at
             budget -= len(inner)
         elif stopped < len(data):
+            left = len(data) - stopped
+            warnings.append(f"the last {left:,} of {len(data):,} bytes are not a whole packet and were not read")
             return stopped
         at = stopped
     return at

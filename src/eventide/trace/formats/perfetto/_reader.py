@@ -25,14 +25,19 @@ from eventide.trace.formats.perfetto._writer import KEPT, VERSION
 def read(path: Path) -> Trace:
     """The trace; what was left out is in `metadata["warnings"]`."""
     warnings: list[str] = []
-    found, at = read_packets(path, warnings)
+    found, size = read_packets(path, warnings)
     if not found["account"]["events"] and not found["about"]:
-        raise TraceFormatError("there are no track events in this Perfetto trace; nothing else is read", str(path), at)
+        raise TraceFormatError(
+            "there are no track events in this Perfetto trace; nothing else is read",
+            str(path),
+            size["bytes"] - size["lost_bytes"],
+        )
     texts = read_texts(found["texts"], warnings)
     if found["about"]:
-        return _own(found, texts, path, warnings)
+        return _own(found, texts, path, size, warnings)
     tables = foreign_tables(found, texts)
-    return Trace(tables, {"source": "perfetto", "account": _account(found, tables, warnings), "warnings": warnings})
+    account = {**_account(found, tables, warnings), **size}
+    return Trace(tables, {"source": "perfetto", "account": account, "warnings": warnings})
 
 
 def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
@@ -48,7 +53,8 @@ def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
     return array.cast(pa.string())
 
 
-def _own(found: dict[str, Any], texts: pa.Array, path: Path, warnings: list[str]) -> Trace:
+def _own(found: dict[str, Any], texts: pa.Array, path: Path, size: dict[str, int], warnings: list[str]) -> Trace:
+    """A trace of ours; of one that was cut the account has the bytes and the rows that are lost."""
     about = json.loads(found["about"])
     if about["version"] > VERSION:
         words = f"the file has version {about['version']} and this Eventide reads {VERSION}; install a newer one"
@@ -65,16 +71,20 @@ def _own(found: dict[str, Any], texts: pa.Array, path: Path, warnings: list[str]
         "instants": instant_columns(slices, texts, instant, about["base"]),
         "counters": _counters(found["values"], about),
     }
+    missing = {}
     for name, columns in read.items():
         there = len(next(iter(columns.values())))
         rows = _rows(kept.get(f"order of {name}"), there)
         back = pa.array(np.argsort(rows))
         tables[name] = {column: values.take(back) for column, values in columns.items()}
         if there < about["rows"][name]:
+            missing[name] = about["rows"][name] - there
             warnings.append(f"{there:,} of {about['rows'][name]:,} {name} are in the file")
             if name == "spans" and "edges" in tables:
                 tables["edges"] = _without_missing(tables["edges"], np.sort(rows))
     metadata = about["metadata"]
+    if missing or size["lost_bytes"]:
+        metadata["account"] = {**metadata.get("account", {}), **size, "missing": missing}
     if warnings:
         metadata["warnings"] = [*metadata.get("warnings", []), *warnings]
     return Trace(tables, metadata)

@@ -1,10 +1,11 @@
-"""The only ways by which text and data enter the page."""
+"""The only ways by which text and data enter HTML: pages, and what a notebook shows."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # Controls, lone surrogates and characters that reorder or hide text: shown as U+XXXX instead of acting.
@@ -27,3 +28,18 @@ def data(value: Any) -> str:
     """JSON inside of a script element: no character in it can end the element or begin a comment."""
     written = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], texts: int, more: str = "") -> str:
+    """A small table for a notebook; the first `texts` columns are on the left, numbers on the right."""
+
+    def row(cells: Sequence[object], name: str) -> str:
+        sides = ["left" if number < texts else "right" for number in range(len(cells))]
+        return "".join(
+            f'<{name} style="text-align: {side}">{text(cell)}</{name}>' for cell, side in zip(cells, sides, strict=True)
+        )
+
+    body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in rows)
+    head = f"<thead><tr>{row(heads, 'th')}</tr></thead>"
+    end = f"<p>{text(more)}</p>" if more else ""
+    return f"<p><strong>{text(caption)}</strong></p><table>{head}<tbody>{body}</tbody></table>{end}"

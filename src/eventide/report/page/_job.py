@@ -1,0 +1,197 @@
+"""The page of a job: findings, a heat map of ranks and steps, three ranks on one axis. HTML and SVG, no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from eventide._util import format as f
+from eventide._util.html_text import text
+from eventide.jobs import JobReport
+
+_STYLE = """
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { margin: 0 auto; max-width: 75rem; padding: 1rem; }
+svg { display: block; width: 100%; font-size: 11px; }
+svg text { fill: CanvasText; }
+table { border-collapse: collapse; }
+th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; font-variant-numeric: tabular-nums; }
+.number { text-align: right; }
+.scroll { overflow: auto; max-height: 40rem; }
+.note { color: GrayText; }
+.missing { fill: none; stroke: GrayText; stroke-width: 0.5; }
+.compute { fill: #3b7dd8; } .wait { fill: #d9534f; } .transfer { fill: #e0a030; } .other { fill: #9aa5b1; }
+"""
+_CELLS = 200  # steps, and ranks, of the heat map: more are joined, and a cell shows the slowest of them
+_SCALE = ("#f1f5f9", "#c6dbef", "#9ecae1", "#6baed6", "#f6b26b", "#e67e22", "#c0392b")
+
+
+def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str:
+    """The page as text; it loads nothing and runs nothing."""
+    style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
+    listed = "".join(f"<li>{text(each)}.</li>" for each in findings)
+    unknown = "".join(f"<li>{text(each)}.</li>" for each in report.hidden)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{text(report.path)} - eventide</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<header><h1>{text(report.path)}</h1><p>{text(facts)}</p></header>
+<main>
+<section id="findings"><h2>Findings</h2><ol>{listed}</ol></section>
+{heat_map(report)}
+{three_ranks(report)}
+{_tables(report)}
+<section id="unknown"><h2>Not known</h2><ul>{unknown or "<li>Nothing is missing.</li>"}</ul></section>
+</main>
+<footer>Made by eventide job report. The file loads nothing.</footer>
+</body>
+</html>
+"""
+
+
+def heat_map(report: JobReport) -> str:
+    """Rank by step: what each rank needed beyond the median of the ranks, without its waiting for others."""
+    lengths = own_lengths(report)
+    ranks = sorted({rank for row in lengths.values() for rank in row})
+    steps = list(lengths)
+    if not ranks or not steps:
+        return ""
+    rows, columns = _joined(ranks), _joined(steps)
+    cells = []
+    for down, some in enumerate(rows):
+        for along, which in enumerate(columns):
+            cells.append(_cell(lengths, some, which, (down, along)))
+    height, width = 14 * len(rows), 100 / len(columns)
+    marks = "".join(
+        f'<text x="0" y="{14 * down + 11}">{text(_span([str(rank) for rank in some]))}</text>'
+        for down, some in enumerate(rows)
+        if len(rows) <= 40 or down % 10 == 0
+    )
+    drawn = "".join(
+        f'<g><title>{text(title)}</title><rect x="{6 + 0.94 * along * width:.3f}%" y="{14 * down}" '
+        f'width="{0.94 * width:.3f}%" height="13" {fill}/></g>'
+        for title, fill, (down, along) in cells
+    )
+    label = f"Heat map of {len(ranks)} ranks and {len(steps)} steps"
+    return (
+        '<section id="heat"><h2>Ranks and steps</h2><p class="note">A row is a rank, a column a step. Colour: the time '
+        "of the rank in the step without waiting for others, against the median of the ranks; red is 30 % more or "
+        "beyond.</p>"
+        f'<svg role="img" aria-label="{text(label)}" height="{height}">{marks}{drawn}</svg></section>'
+    )
+
+
+def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
+    """By step and rank: its length less what it waited in collectives of that step."""
+    found = report.clocks.matched
+    waited: dict[tuple[str | None, int], float] = {}
+    steps = [found.steps[each] for each in found.collective.tolist()]
+    for step, rank, wait in zip(steps, found.rank.tolist(), np.nan_to_num(report.waiting.waits).tolist(), strict=True):
+        key = (step, found.ranks[rank])
+        waited[key] = waited.get(key, 0.0) + wait
+    only = len(report.imbalance.lengths) == 1
+    return {
+        step: {
+            rank: length - waited.get((step, rank), waited.get((None, rank), 0.0) if only else 0.0)
+            for rank, length in row.items()
+        }
+        for step, row in report.imbalance.lengths.items()
+    }
+
+
+def _joined(values: Sequence[object]) -> list[Sequence[object]]:
+    """At most _CELLS groups of neighbours."""
+    size = -(-len(values) // _CELLS)
+    return [values[low : low + size] for low in range(0, len(values), size)]
+
+
+def _cell(
+    lengths: dict[str, dict[int, float]], ranks: Sequence[object], steps: Sequence[object], place: tuple[int, int]
+) -> tuple[str, str, tuple[int, int]]:
+    worst, who = None, ""
+    for step in steps:
+        row = lengths[str(step)]
+        usual = float(np.median(list(row.values())))
+        for rank in ranks:
+            own = row.get(int(str(rank)))
+            if own is not None and usual > 0 and (worst is None or own / usual > worst):
+                worst = own / usual
+                who = f"rank {rank}, {step}: {f.time(own)}, {100 * (worst - 1):+.1f} % against the median"
+    if worst is None:
+        return f"rank {_span(ranks)}, {_span(steps)}: not recorded", 'class="missing"', place
+    shade = int(np.clip((worst - 0.95) / 0.05, 0, len(_SCALE) - 1))
+    return who, f'fill="{_SCALE[shade]}"', place
+
+
+def _span(values: Sequence[object]) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def three_ranks(report: JobReport) -> str:
+    """The worst, the median and the best rank, by what they cost the others, on the clock of the reference."""
+    order = [each.rank for each in report.waiting.ranks if each.rank not in report.clocks.unaligned]
+    if not order:
+        return ""
+    chosen = dict.fromkeys([(order[0], "worst"), (order[len(order) // 2], "median"), (order[-1], "best")])
+    found, clocks = report.clocks.matched, report.clocks
+    known = np.isfinite(clocks.error)
+    low, high = float(clocks.start[known].min()), float(clocks.end[known].max())
+    scale = 88 / max(high - low, 1.0)
+    lines = []
+    for line, (rank, word) in enumerate(chosen):
+        rows = np.flatnonzero((found.rank == found.ranks.index(rank)) & known)
+        lines.append(f'<text x="0" y="{line * 26 + 16}">rank {rank} ({word})</text>')
+        lines.append(_bar("compute", 12, 88, line))
+        for row in rows[:5000].tolist():
+            start, end = float(clocks.start[row]) - low, float(clocks.end[row]) - low
+            wait = float(np.nan_to_num(report.waiting.waits[row]))
+            title = f"{found.name(int(found.collective[row]))}: waited {f.time(wait)} of {f.time(end - start)}"
+            pieces = (("wait", start, wait), ("transfer", start + wait, end - start - wait))
+            parts = "".join(_bar(kind, 12 + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
+            lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
+    return (
+        f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis. '
+        "Blue: between collectives; red: waiting; yellow: transfer.</p>"
+        f'<svg role="img" aria-label="Three ranks on one axis" height="{26 * len(chosen)}">{"".join(lines)}</svg>'
+        "</section>"
+    )
+
+
+def _bar(kind: str, left: float, width: float, line: int) -> str:
+    return f'<rect class="{kind}" x="{left:.4f}%" y="{line * 26 + 3}" width="{width:.4f}%" height="18"/>'
+
+
+def _tables(report: JobReport) -> str:
+    from eventide.report.job import (
+        bandwidth_table,
+        imbalance_table,
+        path_table,
+        stage_table,
+        straggler_table,
+        wait_table,
+    )
+
+    shown = (
+        straggler_table(report.stragglers, report.waiting, 200),
+        wait_table(report.waiting, 200),
+        stage_table(report.imbalance),
+        imbalance_table(report.imbalance, 200),
+        bandwidth_table(report.bandwidth, 200),
+        path_table(report.critical_path, 200),
+    )
+    parts = []
+    for each in shown:
+        head = "".join(f'<th scope="col">{text(name)}</th>' for name in each.heads)
+        body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in each.rows)
+        parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
+    return f'<section id="tables">{"".join(parts)}</section>'

@@ -1,0 +1,37 @@
+"""What several rules ask of a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from eventide.analysis import Gap, Lane, Syncs
+from eventide.report._gather import Report
+
+_TO_DEVICE = re.compile(r"^(?!.*pinned).*(HtoD|Host -> Device|Pageable -> Device)", re.IGNORECASE)
+
+
+def is_torch(metadata: Mapping[str, Any]) -> bool:
+    """True if torch.profiler wrote the trace."""
+    return metadata.get("source") == "kineto"
+
+
+def kind_of(device: str) -> str:
+    """cuda, of `cuda:0` and of `rank 3 cuda:0`."""
+    return device.rsplit(maxsplit=1)[-1].partition(":")[0]
+
+
+def worst_gap(report: Report, lane: Lane, cause: str) -> Gap | None:
+    """The gap of a device with the most time of a cause."""
+    gaps = report.idle.worst(1, cause, lane.device)
+    return gaps[0] if gaps else None
+
+
+def mostly_copies(syncs: Syncs) -> bool:
+    """Whether copies to the device of memory that is not pinned took most of the blocked time.
+
+    A copy from the device is for a result, which is needed anyway.
+    """
+    copies = (sync for sync in syncs.each if _TO_DEVICE.search(sync.waited_for or ""))
+    return sum(sync.duration for sync in copies) * 2 > syncs.total

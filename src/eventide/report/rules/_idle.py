@@ -1,0 +1,211 @@
+"""Rules about idle devices: one for each cause that takes most of the idle time of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eventide.analysis import Lane
+from eventide.report._gather import Report
+from eventide.report.rules._facts import is_torch, kind_of, mostly_copies, worst_gap
+from eventide.report.rules._rule import INFERRED, RECORDED, UNKNOWN, Match, rule
+
+_SHOWN = 3  # devices with a sentence of their own, most idle time first
+_GRAPHS = {"cuda": "CUDA graphs", "hip": "HIP graphs"}  # others have none
+_OF_HOST = {"host late", "synchronization", "compile", "allocator"}
+_IDLE = "{device} was idle {idle:of wall} of {wall:time} ({idle:time}); {part:of idle} of that "
+_WORST = "[: {gaps:count gap}, worst {worst:time}][ before {next:name}][, at {line}]"
+_HOST = "[, host in {host:name}][ on {thread} (inferred)][, launched by {launcher:name 30}]."
+_LAUNCHED = "[, launched by {launcher:name 30}]."
+
+
+def _lanes(report: Report, cause: str) -> Iterator[tuple[Lane, Match]]:
+    """Of the devices with the most idle time those of which most has this cause."""
+    for lane in sorted(report.idle.lanes, key=lambda lane: -lane.idle)[:_SHOWN]:
+        if lane.idle and lane.wall and max(lane.causes, key=lambda each: lane.causes[each]) == cause:
+            share = lane.idle / lane.wall
+            values, place = _values(report, lane, cause)
+            sure = INFERRED if values.get("thread") else None
+            yield lane, Match(share, values, share + (1 if share > 0.1 else 0), place, sure)
+
+
+def _values(report: Report, lane: Lane, cause: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
+    values: dict[str, Any] = {"device": lane.device, "idle": lane.idle, "wall": lane.wall, "part": lane.causes[cause]}
+    gap = worst_gap(report, lane, cause)
+    if gap is None:
+        return values, None
+    table = report.idle.table
+    mine = table.column("device").to_numpy(zero_copy_only=False) == lane.device
+    named = gap.host_op is not None and cause in _OF_HOST
+    launcher = gap.launched_by if not named and gap.launched_by != gap.next_work else None
+    values |= {
+        "gaps": int(np.count_nonzero(table.column(cause).to_numpy()[mine])),
+        "worst": gap.causes[cause],
+        "next": gap.next_work,
+        "line": gap.line,
+        "host": gap.host_op,
+        "thread": gap.thread if gap.inferred else None,
+        "launcher": launcher,
+        "waited_for": gap.waited_for,
+    }
+    return values, (gap.start, gap.start + gap.duration)
+
+
+def _plain(report: Report, cause: str) -> Iterator[Match]:
+    return (match for _, match in _lanes(report, cause))
+
+
+@rule(
+    "idle-host-late",
+    condition="Most of a device's idle time passed before the host launched the next work, and nothing was queued.",
+    says=_IDLE + "because the host was late" + _WORST + _HOST,
+    remedy=(
+        "Give the host less to do per launch: larger batches, fused or compiled code[ ({ways})], "
+        "data loading in other processes."
+    ),
+    confidence=(RECORDED, INFERRED),
+)
+def host_late(report: Report) -> Iterator[Match]:
+    """Ways that the device and the framework have."""
+    for lane, match in _lanes(report, "host late"):
+        torch = ["torch.compile"] if is_torch(report.metadata) else []
+        ways = [*torch, *filter(None, [_GRAPHS.get(kind_of(lane.device))])]
+        values = {**match.values, "ways": ", ".join(ways) or None}
+        yield replace(match, values=values)
+
+
+_SYNCHRONIZED = "because the host had synchronized and nothing was queued"
+
+
+@rule(
+    "idle-synchronization",
+    condition=(
+        "Most of a device's idle time passed while or after the host was in a call that blocked, until it launched "
+        "again; most of the blocked time is not in copies to the device."
+    ),
+    says=_IDLE + _SYNCHRONIZED + _WORST + _HOST,
+    remedy="Remove synchronizations between launches ({reads}); see `eventide trace syncs`.",
+    confidence=(RECORDED, INFERRED),
+)
+def synchronization(report: Report) -> Iterator[Match]:
+    """Reading a result is what makes most programs synchronize."""
+    if mostly_copies(report.syncs):
+        return
+    reads = ".item(), .cpu(), printing a tensor" if is_torch(report.metadata) else "reading or printing a result"
+    for _, match in _lanes(report, "synchronization"):
+        values = {**match.values, "reads": reads}
+        yield replace(match, values=values)
+
+
+@rule(
+    "idle-blocking-copies",
+    condition="As idle-synchronization, and most of the blocked time is in copies to the device.",
+    says=_IDLE + _SYNCHRONIZED + _WORST + _HOST,
+    remedy=(
+        "Pin the host memory of copies, so that the host need not wait for them[ ({how})]; see `eventide trace syncs`."
+    ),
+    confidence=(RECORDED, INFERRED),
+)
+def blocking_copies(report: Report) -> Iterator[Match]:
+    """Pageable memory is copied by the host, which waits."""
+    if not mostly_copies(report.syncs):
+        return
+    how = "pin_memory=True, non_blocking=True" if is_torch(report.metadata) else None
+    for _, match in _lanes(report, "synchronization"):
+        values = {**match.values, "how": how}
+        yield replace(match, values=values)
+
+
+@rule(
+    "idle-compile",
+    condition="Most of a device's idle time passed while the launching thread was in a compiler.",
+    says=_IDLE + "because the host was compiling" + _WORST + _HOST,
+    remedy="Compile before the measured part, and keep shapes from changing; see `eventide trace compile`.",
+    confidence=(RECORDED, INFERRED),
+)
+def compiling(report: Report) -> Iterator[Match]:
+    """A compiler in a step."""
+    return _plain(report, "compile")
+
+
+@rule(
+    "idle-allocator",
+    condition="Most of a device's idle time passed while the launching thread was in the driver's allocator.",
+    says=_IDLE + "because the host was in the driver's allocator" + _WORST + _HOST,
+    remedy="Keep memory: warm up before measuring, avoid emptying the cache, use the caching allocator.",
+    confidence=(RECORDED, INFERRED),
+)
+def allocator(report: Report) -> Iterator[Match]:
+    """Driver calls such as cudaMalloc and cudaFree synchronize, too."""
+    return _plain(report, "allocator")
+
+
+@rule(
+    "idle-launch",
+    condition="Most of a device's idle time passed inside the launching calls themselves.",
+    says=_IDLE + "inside the launching calls themselves" + _WORST + _LAUNCHED,
+    remedy="The driver was slow inside the calls: the first launch of a kernel loads its module; warm up first.",
+)
+def launching(report: Report) -> Iterator[Match]:
+    """The first launch of a kernel."""
+    return _plain(report, "launch")
+
+
+@rule(
+    "idle-stream-wait",
+    condition="Most of a device's idle time passed while its next work waited for an event of another stream.",
+    says=_IDLE + "waiting for events of other streams" + _WORST + "[, for {waited_for:name 50}].",
+    remedy="Start what is waited for earlier, or give it more of the device; see `eventide trace idle`.",
+)
+def stream_wait(report: Report) -> Iterator[Match]:
+    """A wait between streams that the trace holds."""
+    return _plain(report, "stream wait")
+
+
+@rule(
+    "idle-queued",
+    condition="Most of a device's idle time passed between launch and start of work that waited for nothing recorded.",
+    says=_IDLE + "between launch and start of work that waited for nothing recorded" + _WORST + _LAUNCHED,
+)
+def queued(report: Report) -> Iterator[Match]:
+    """Launch latency, or a device that was not ready."""
+    return _plain(report, "queued")
+
+
+@rule(
+    "idle-queue-empty",
+    condition="Most of a device's idle time came after its last work.",
+    says=_IDLE + "after its last work: nothing more was launched.",
+    remedy="Nothing ran at the end: end the recording with the last step.",
+)
+def queue_empty(report: Report) -> Iterator[Match]:
+    """The recording went on after the work."""
+    return _plain(report, "queue empty")
+
+
+@rule(
+    "idle-unknown",
+    condition="Of most of a device's idle time the trace does not hold the cause.",
+    says=_IDLE + "for a reason that this trace does not hold" + _WORST + _LAUNCHED,
+    confidence=UNKNOWN,
+)
+def unknown(report: Report) -> Iterator[Match]:
+    """What to record is listed under "Not known"."""
+    return _plain(report, "unknown")
+
+
+@rule(
+    "more-devices",
+    condition=f"The trace has more than {_SHOWN} devices; those with the most idle time have their own sentences.",
+    says="{devices:count more device}, idle {least:of wall} to {most:of wall} of the time.",
+)
+def more_devices(report: Report) -> Iterator[Match]:
+    """The other devices in one sentence."""
+    lanes = sorted(report.idle.lanes, key=lambda lane: -lane.idle)[_SHOWN:]
+    if lanes and lanes[0].wall:
+        most, least = lanes[0], lanes[-1]
+        values = {"devices": len(lanes), "least": least.idle, "most": most.idle, "wall": most.wall}
+        yield Match(most.idle / most.wall, values, weight=1.0)

@@ -1,0 +1,108 @@
+"""Rules about the critical path: who is the bottleneck, where the trace shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eventide._util import format as f
+from eventide.report._gather import Report
+from eventide.report.rules._rule import INFERRED, RECORDED, UNKNOWN, Match, rule
+
+_PATH = "critical path is {parts}[; most in {name:name 45} ({time:of wall})][; {how_sure}]."
+_OF_DEVICE = {"compute", "communication", "copy"}
+
+
+def _path(report: Report) -> tuple[str, Match] | None:
+    """The rule that applies, and what it says: the largest part of the path decides."""
+    path = report.path
+    if not path.wall or not report.breakdown.devices:
+        return None
+    kind, time = next(iter(path.kinds.items()))
+    row = next((row for row in path.rows if row.kind == kind and row.name), None)
+    values: dict[str, Any] = {
+        "parts": ", ".join(f"{f.percent(part, path.wall)} {word}" for word, part in list(path.kinds.items())[:3]),
+        "kind": kind,
+        "kind_time": time,
+        "name": row.name if row else None,
+        "time": row.time if row else None,
+        "wall": path.wall,
+        "inferred": path.inferred,
+        "how_sure": "in part inferred" if path.inferred else None,
+    }
+    share = time / path.wall
+    chosen = _rule(report, kind, time)
+    sure = INFERRED if path.inferred and chosen != "path-unrecorded" else None
+    return chosen, Match(share, values, 0.3 * share, confidence=sure)
+
+
+def _rule(report: Report, kind: str, time: int) -> str:
+    if kind == "unrecorded host":
+        return "path-unrecorded"
+    if time * 10 < report.path.wall * 6:
+        return "critical-path"
+    if kind in _OF_DEVICE:
+        return "device-bottleneck"
+    lane = min(report.idle.lanes, key=lambda lane: lane.idle)
+    waits = lane.busy * 10 > lane.wall * 8 or lane.blocked * 2 > lane.idle
+    return "host-bottleneck" if kind == "host" and report.launches_known and not waits else "critical-path"
+
+
+def _match(report: Report, name: str) -> Iterator[Match]:
+    found = _path(report)
+    if found is not None and found[0] == name:
+        yield found[1]
+
+
+@rule(
+    "device-bottleneck",
+    condition="60 % or more of the critical path is computation, or communication, or copies.",
+    says="The device is the bottleneck: the " + _PATH,
+    confidence=(RECORDED, INFERRED),
+)
+def device_bottleneck(report: Report) -> Iterator[Match]:
+    """Faster work on the device shortens the run."""
+    return _match(report, "device-bottleneck")
+
+
+@rule(
+    "host-bottleneck",
+    condition=(
+        "60 % or more of the critical path is host code, launches are recorded, the busiest device was busy for at "
+        "most 80 % of the time, and calls that blocked fill at most half of its gaps."
+    ),
+    says="The host is the bottleneck: the " + _PATH,
+    confidence=(RECORDED, INFERRED),
+)
+def host_bottleneck(report: Report) -> Iterator[Match]:
+    """A host that launches in time is not the bottleneck, nor is one that waits."""
+    return _match(report, "host-bottleneck")
+
+
+@rule(
+    "path-unrecorded",
+    condition="The largest part of the critical path is a host thread in nothing that was recorded.",
+    says="The " + _PATH,
+    remedy="Record what the host did[: {how}].",
+    confidence=UNKNOWN,
+)
+def path_unrecorded(report: Report) -> Iterator[Match]:
+    """Nothing is claimed about time of which nothing is recorded."""
+    how = {
+        "kineto": "torch.profiler.record_function around it, or with_stack=True",
+        "eventide": "et.span around it",
+    }
+    for match in _match(report, "path-unrecorded"):
+        values = {**match.values, "how": how.get(str(report.metadata.get("source")))}
+        yield Match(match.share, values, match.weight)
+
+
+@rule(
+    "critical-path",
+    condition="The trace has device work, and none of the other rules about the critical path applies.",
+    says="The " + _PATH,
+    confidence=(RECORDED, INFERRED),
+)
+def critical_path(report: Report) -> Iterator[Match]:
+    """The parts, without a claim."""
+    return _match(report, "critical-path")

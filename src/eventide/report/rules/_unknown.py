@@ -1,0 +1,184 @@
+"""Rules about what a trace cannot say, and what to record next time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eventide.report._gather import Report
+from eventide.report.rules._facts import is_torch, kind_of
+from eventide.report.rules._rule import RECORDED, UNKNOWN, Match, rule
+
+
+def _at_start(report: Report) -> int:
+    """Idle time before the first recorded work of devices whose cause is unknown."""
+    table = report.idle.table
+    first = table.column("start").to_numpy() == report.idle.start
+    return int(table.column("unknown").to_numpy()[first].sum()) if report.launches_known else 0
+
+
+def _unknown_idle(report: Report) -> Iterator[Match]:
+    unknown = sum(lane.causes.get("unknown", 0) for lane in report.idle.lanes) - _at_start(report)
+    idle = sum(lane.idle for lane in report.idle.lanes)
+    if unknown * 20 > idle:
+        yield Match(unknown / max(report.idle.wall * len(report.idle.lanes), 1), {"unknown": unknown, "idle": idle})
+
+
+@rule(
+    "unknown-waits",
+    condition="Over 5 % of the idle time of devices has no known cause, and launches are recorded.",
+    says=(
+        "The cause of {unknown:time} of idle time: stream waits are not recorded"
+        "[; give torch.profiler experimental_config={option}]."
+    ),
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def unknown_waits(report: Report) -> Iterator[Match]:
+    """The option is CUPTI's."""
+    devices = {kind_of(lane.device) for lane in report.idle.lanes}
+    option = "torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)"
+    if report.launches_known:
+        for match in _unknown_idle(report):
+            cuda = is_torch(report.metadata) and "cuda" in devices
+            yield Match(match.share, {**match.values, "option": option if cuda else None})
+
+
+@rule(
+    "unknown-launches",
+    condition="Over 5 % of the idle time of devices has no known cause, and no launch is recorded.",
+    says=(
+        "The cause of {unknown:time} of idle time: no launch is tied to the device's work; record CPU activities "
+        "together with the device's."
+    ),
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def unknown_launches(report: Report) -> Iterator[Match]:
+    """Without launches nothing is known about the host's part."""
+    return _unknown_idle(report) if not report.launches_known else iter(())
+
+
+@rule(
+    "unknown-start",
+    condition="Over 5 % of the idle time lies between the launch of a device's first recorded work and its start.",
+    says=(
+        "What devices did in the {unknown:time} before their first recorded work, after its launch: earlier work may "
+        "have run."
+    ),
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def unknown_start(report: Report) -> Iterator[Match]:
+    """A recording that begins in the middle of a run holds none of the work that was queued before it."""
+    unknown, idle = _at_start(report), sum(lane.idle for lane in report.idle.lanes)
+    if unknown * 20 > idle:
+        yield Match(unknown / max(report.idle.wall * len(report.idle.lanes), 1), {"unknown": unknown, "idle": idle})
+
+
+@rule(
+    "outside-window",
+    condition=(
+        "Over half of the recording, and 100 ms or more, is a time in which nothing is recorded, and on one side of it "
+        "is nothing of a device, of its runtime or of a compiler. The window is then the other side."
+    ),
+    says=(
+        "What happened for {time:time} {side} the traced part: only {name:name} is recorded there"
+        "[ and {more:count more span}]."
+    ),
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def outside_window(report: Report) -> Iterator[Match]:
+    """Such as a profiler that was started long before the program's first work."""
+    if report.outside:
+        start, end = report.idle.start, report.idle.start + report.idle.wall
+        low, high = min(one[1] for one in report.outside), max(one[2] for one in report.outside)
+        side, time = ("before", start - low) if low < start else ("after", high - end)
+        longest = max(report.outside, key=lambda one: one[2] - one[1])
+        values = {"side": side, "time": time, "name": longest[0], "more": len(report.outside) - 1 or None}
+        yield Match(0.0, values)
+
+
+@rule(
+    "clock-skew",
+    condition="Work that a call waited for ends after the call returned.",
+    says="The order of host and device within {skew:time}: the estimated clock skew.",
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def clock_skew(report: Report) -> Iterator[Match]:
+    """Estimated from the calls of the trace that blocked."""
+    if report.syncs.skew:
+        yield Match(0.0, {"skew": report.syncs.skew})
+
+
+@rule(
+    "unfinished-spans",
+    condition="Spans had no end when the recording ended.",
+    says="{spans:count span} had not ended when the recording did.",
+    confidence=RECORDED,
+    unknowns=True,
+)
+def unfinished_spans(report: Report) -> Iterator[Match]:
+    """They last until the end of the trace."""
+    if report.summary.unfinished:
+        yield Match(0.0, {"spans": report.summary.unfinished})
+
+
+@rule(
+    "incomplete-recording",
+    condition="The recorder dropped records, or bytes of the file could not be read.",
+    says="The recording is not complete: {lost:number} {what} lost.",
+    confidence=RECORDED,
+    unknowns=True,
+)
+def incomplete(report: Report) -> Iterator[Match]:
+    """Counts and sums are then too small."""
+    account = report.metadata.get("account") or {}
+    dropped = account.get("dropped") or account.get("lost_bytes") or 0
+    if isinstance(dropped, dict):
+        dropped = sum(value for value in dropped.values() if isinstance(value, int))
+    if dropped:
+        yield Match(0.0, {"lost": dropped, "what": "bytes" if account.get("lost_bytes") else "records"})
+
+
+@rule(
+    "dropped-by-profile",
+    condition="The profiler left out events of backends, with a reason.",
+    says="Events of backends that the profile dropped: {reasons}.",
+    confidence=RECORDED,
+    unknowns=True,
+)
+def dropped_by_profile(report: Report) -> Iterator[Match]:
+    """Such as events without an end."""
+    dropped = (report.metadata.get("profiler") or {}).get("dropped") or {}
+    if reasons := [f"{count:,} {reason}" for reason, count in dropped.items() if count]:
+        yield Match(0.0, {"reasons": ", ".join(reasons)})
+
+
+@rule(
+    "warnings-of-the-recording",
+    condition="The reader of the file, or the recorder, left a warning.",
+    says="{warning}",
+    confidence=RECORDED,
+    unknowns=True,
+)
+def warnings(report: Report) -> Iterator[Match]:
+    """One each."""
+    return (Match(0.0, {"warning": str(text)}) for text in report.metadata.get("warnings") or [])
+
+
+@rule(
+    "no-device-work",
+    condition="torch.profiler wrote the trace, and no span of it occupies a stream of a device.",
+    says=(
+        "Devices: there is no work of one. If the program used one, record it too: torch.profiler with its activity "
+        "(ProfilerActivity.CUDA, XPU, ...)."
+    ),
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def no_device_work(report: Report) -> Iterator[Match]:
+    """Of other tools the devices that were used are recorded."""
+    if not report.breakdown.devices and is_torch(report.metadata):
+        yield Match(0.0, {})

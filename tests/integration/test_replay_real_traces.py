@@ -1,0 +1,92 @@
+"""Replay and edits of real traces: how much of each the model explains, and answers that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eventide as et
+from eventide.analysis import View, best_edits, drop_sync, remove, replay, scale, steps_of, what_if
+from eventide.analysis.schedule._inferred_edges import completed
+from eventide.analysis.schedule._latencies import latencies_of
+from eventide.analysis.schedule._replay import HostClock, lengths_of, modelled
+from tests.integration.processes import ROOT
+
+FOLDER = ROOT.parent / "shared" / "traces"
+TRACES = sorted(FOLDER.glob("**/*.json.gz"))
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(not TRACES, reason="needs the folder of real traces, ../shared/traces"),
+]
+
+
+def opened(name: str) -> et.Trace:
+    return et.open_trace(FOLDER / f"{name}.json.gz")
+
+
+def test_the_unedited_replay_is_the_recording():
+    errors = []
+    for path in TRACES:
+        found = replay(et.open_trace(path))
+        errors.append(found.error)
+        assert f"the model does not explain {100 * found.error:.2f} %" in str(found)
+    assert np.median(errors) <= 0.003
+    assert np.percentile(errors, 90) <= 0.01
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize(("name", "worst"), [("nvidia_compare_before", 0.02), ("nvidia_compare_after", 0.04)])
+def test_lags_measured_in_every_other_step_replay_the_rest(name, worst, first):
+    view = View(opened(name))
+    steps = steps_of(view)
+    network = completed(view)
+    used = np.zeros(len(network.at), bool)
+    for step in steps[first::2]:
+        used |= (network.at >= step.start) & (network.at < step.end)
+    model = modelled(network, used)
+    assert (model.latencies.lag != latencies_of(network).lag).any()
+    replayed = lengths_of(view, steps, HostClock(network, model.schedule))
+    errors = [abs(new - step.duration) / step.duration for step, new in zip(steps, replayed, strict=True)][
+        1 - first :: 2
+    ]
+    assert np.median(errors) <= 0.02
+    assert max(errors) <= worst  # one step of nvidia_compare_after has waits that the trace does not show
+
+
+def test_the_launch_queue_is_found_and_kernels_twice_as_fast_save_what_it_allows():
+    trace = opened("nvidia_training_rank0")
+    ((_, depth),) = replay(trace).queues.items()
+    assert abs(depth - 1022) <= 2
+    found = what_if(trace, scale("*", 0.5))
+    assert 0.45 <= found.saved / found.wall <= 0.49
+    found.trace.check()
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_other_traces_have_no_queue(path):
+    if path.name != "nvidia_training_rank0.json.gz":
+        assert replay(et.open_trace(path)).queues == {}
+
+
+def test_without_its_loader_a_run_is_at_best_as_long_as_its_devices_take():
+    found = what_if(opened("nvidia_resnet50_loader0"), remove("enumerate(DataLoader)*"))
+    assert found.at_best
+    # Each step copies from pageable memory behind the work of the step before: the device's time of a step, six times.
+    assert 0.690 <= found.predicted / 1e9 <= 0.720
+    found.trace.check()
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_every_edited_trace_holds_together_and_scaling_by_one_changes_nothing(path):
+    trace = et.open_trace(path)
+    same = what_if(trace, scale("*", 1))
+    assert same.saved == 0
+    same.trace.check()
+
+
+def test_the_best_edits_of_a_trace_are_edits_that_it_can_have():
+    trace = opened("nvidia_compare_before")
+    found = best_edits(trace)
+    assert len(found.rows) == 10
+    assert any(row.call == str(drop_sync()) for row in found.rows)
+    assert all(row.low <= row.saved <= row.high for row in found.rows)

@@ -1,0 +1,75 @@
+"""Rules about idle devices: in each trace work ends at 100 ns and the next begins at 900 ns."""
+
+from __future__ import annotations
+
+from eventide.trace import Trace
+from tests.rule_cases.case import Case, busy, gap, made
+from tests.trace_builder import Builder
+
+
+def copies(name: str) -> Trace:
+    """The host in a copy call until 800 ns, whose copy ends at 790 ns; the device has nothing to do after it."""
+    b = Builder()
+    b.launch((0, 800), name, 690, 790, category="copy", called="cudaMemcpyAsync")
+    b.launch((1890, 1900), "gemm", 1900, 2000)
+    return b.trace(source="kineto")
+
+
+def waited() -> Trace:
+    """Work of stream 7 waits from 100 to 900 ns for that of stream 8."""
+    b = Builder()
+    b.launch((0, 1), "first", 1, 100)
+    b.work("other", 100, 110, stream=8)
+    held = b.span(b.stream(8), "elsewhere", 110, 900, "annotation")
+    b.edge("wait", held, b.launch((5, 6), "second", 900, 1000), event=3)
+    return b.trace(source="test")
+
+
+def unlaunched() -> Trace:
+    b = Builder()
+    b.work("a", 0, 100)
+    b.work("b", 900, 1000)
+    return b.trace(source="test")
+
+
+def devices(count: int) -> Trace:
+    """Each busy for 100 ns less than the one before it, of 1000 ns."""
+    b = Builder()
+    for device in range(count):
+        b.span(b.stream(7, f"cuda:{device}"), "k", 0, 1000 - 100 * device, "kernel")
+    return b.trace(source="test")
+
+
+late = gap(inside=("load", 100, 890, "annotation"))
+IDLE = {"device": "cuda:0", "idle": 802, "wall": 1000}
+PIN = "Pin the host memory of copies, so that the host need not wait for them (pin_memory=True, non_blocking=True); "
+CASES = [
+    Case(
+        "idle-host-late", made(late), {**IDLE, "part": 790, "gaps": 1, "worst": 790, "host": "load"}, made(busy()),
+        says="99 % of that because the host was late: 1 gap, worst 790 ns before gemm, host in load.",
+    ),
+    Case(
+        "idle-synchronization", made(gap(inside=("cudaDeviceSynchronize", 50, 600, "sync"))),
+        {**IDLE, "part": 790, "worst": 790}, lambda: copies("Memcpy HtoD (Pageable -> Device)"),
+        remedy="Remove synchronizations between launches (reading or printing a result); see `eventide trace syncs`.",
+    ),
+    Case(
+        "idle-blocking-copies", lambda: copies("Memcpy HtoD (Pageable -> Device)"),
+        {"idle": 1800, "part": 1100, "wall": 2000}, lambda: copies("Memcpy DtoH (Device -> Pageable)"),
+        remedy=PIN + "see `eventide trace syncs`.",
+    ),
+    Case("idle-compile", made(gap(inside=("inductor", 100, 890, "compile"))), {**IDLE, "part": 790}, made(late)),
+    Case("idle-allocator", made(gap(inside=("cudaMalloc", 100, 890, "runtime"))), {**IDLE, "part": 790}, made(late)),
+    Case("idle-launch", made(gap(call=(110, 890))), {**IDLE, "part": 782, "worst": 780}, made(late)),
+    Case(
+        "idle-stream-wait", waited, {"idle": 791, "part": 790}, made(late),
+        says="worst 790 ns before second, for event 3 of stream 8 (elsewhere).",
+    ),
+    Case(
+        "idle-queued", made(gap(call=(20, 30), inside=("cudaGetDevice", 40, 41, "runtime"))), {**IDLE, "part": 800},
+        made(late),
+    ),
+    Case("idle-queue-empty", made(gap(call=(10, 12), inside=("save", 1000, 9000, "span"))), {"part": 8000}, made(late)),
+    Case("idle-unknown", unlaunched, {"idle": 800, "part": 800}, made(late), confidence="unknown"),
+    Case("more-devices", lambda: devices(6), {"devices": 3, "least": 0, "most": 200, "wall": 1000}, lambda: devices(3)),
+]  # fmt: skip

@@ -1,0 +1,201 @@
+"""Answers about jobs whose truth is known: who was waited for, at what cost, why, and what a job without it takes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from eventide.cli import main
+from eventide.errors import UsageValueError
+from eventide.jobs import align_job, answer, import_job, open_job
+from tests.reference.jobs import Plan, write_job
+
+
+@pytest.fixture
+def make(tmp_path):
+    def make(plan, offsets=None, drop=()):
+        folder = tmp_path / f"traces{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        files = [path for path in write_job(folder, plan, offsets or {}) if path.stem not in drop]
+        import_job(files, folder / "job", processes=1)
+        return open_job(folder / "job")
+
+    return make
+
+
+SLOW = Plan(ranks=4, steps=3, slow=2)
+
+
+def test_waiting_transfer_and_the_rank_that_was_waited_for(make):
+    report = answer(make(SLOW))
+    # Three ranks wait 600 us in each of three steps. One that is always last may as well have another clock: the bound
+    # cannot exclude it, and that all leave a collective together does.
+    assert [row.last for row in report.waiting.rows] == [2, 2, 2]
+    assert report.waiting.total == pytest.approx(3 * 3 * 600_000, rel=1e-6)
+    assert {row.resolved for row in report.waiting.rows} == {"ends"}
+    worst = report.waiting.ranks[0]
+    assert (worst.rank, worst.times, worst.resolved) == (2, 3, 3)
+    assert worst.waited == 0
+    assert max(row.error for row in report.waiting.rows) == pytest.approx(600_000, rel=0.1)
+    assert report.stragglers.pattern == "persistent"
+    assert report.stragglers.pattern_rank == 2
+
+
+def test_the_clocks_of_ranks_with_other_clocks_change_no_answer(make):
+    plain = answer(make(SLOW)).waiting
+    moved = answer(make(SLOW, {0: 5000, 1: -7000, 3: 123_456})).waiting
+    assert [row.last for row in moved.rows] == [row.last for row in plain.rows]
+    assert moved.total == pytest.approx(plain.total, abs=100)
+
+
+def test_a_job_without_stragglers_takes_what_the_typical_rank_needs(make):
+    found = answer(make(SLOW)).stragglers
+    # Each step: 1600 us, then 50 us; typical is the mean of 1000, 1000, 1600 and 1000.
+    assert found.what_if.actual == pytest.approx(3 * 1_650_000, rel=1e-6)
+    assert found.what_if.ideal == pytest.approx(3 * 1_200_000, rel=1e-6)
+    assert abs(found.replay_error) < 1e-6
+    assert found.what_if.ranks[0].name == "2"
+    assert found.what_if.ranks[0].explains == pytest.approx(1, abs=0.05)
+    assert found.resolved
+
+
+def test_the_cause_is_the_kernel_or_the_host(make):
+    slow = answer(make(SLOW)).stragglers.stragglers[0]
+    assert (slow.rank, slow.causes[0].what, slow.names[0].name) == (2, "computation", "gemm")
+    assert slow.causes[0].time == pytest.approx(3 * 600_000)
+    late = answer(make(Plan(ranks=4, slow=1, slow_compute=1000, late_host=700))).stragglers.stragglers[0]
+    assert (late.rank, late.causes[0].what) == (1, "host late")
+    assert late.causes[0].time == pytest.approx(3 * 700_000)
+
+
+def test_the_critical_path_is_that_of_the_slow_rank_and_sums_to_the_job(make):
+    path = answer(make(SLOW)).critical_path
+    assert sum(piece.end - piece.start for piece in path.pieces) == pytest.approx(path.length)
+    assert (path.shares[0].rank, path.shares[0].operation) == (2, "before all_reduce")
+    assert path.shares[0].time == pytest.approx(3 * 1_600_000, rel=0.02)
+    starts = np.array([piece.start for piece in path.pieces[1:]])
+    assert starts == pytest.approx([piece.end for piece in path.pieces[:-1]])
+
+
+def test_imbalance_is_that_of_computation_and_needs_no_clock(make):
+    found = answer(make(SLOW)).imbalance
+    (stage,) = found.stages
+    assert (stage.ranks, stage.slowest) == (4, 2)
+    assert stage.compute == pytest.approx((3 * 1_000_000 + 1_600_000) / 4)
+    assert stage.imbalance == pytest.approx(1_600_000 / 1_150_000 - 1)
+    assert found.lengths["ProfilerStep#0"] == dict.fromkeys(range(4), 1_650_000)
+
+
+def test_without_an_id_collectives_match_by_their_order_in_a_step(make):
+    report = answer(make(Plan(ranks=4, slow=2, comms_id=False)))
+    assert [row.key for row in report.waiting.rows] == [f"0, ProfilerStep#{step}, 1" for step in range(3)]
+    assert any("matched by their order" in text for text in report.hidden)
+    assert report.waiting.ranks[0].rank == 2
+
+
+def test_missing_ranks_are_said_and_what_that_hides(make):
+    report = answer(make(SLOW, drop={"rank2"}))
+    assert report.hidden[0].startswith("1 rank of 4 not imported (rank 2): if one of them is the slowest")
+    assert report.waiting.total == pytest.approx(0, abs=9 * 800_000)
+
+
+def test_a_job_of_one_rank_or_of_none_that_match_says_so(make):
+    with pytest.raises(UsageValueError, match="The job has one rank; import the others as well"):
+        answer(make(Plan(ranks=1)))
+
+
+def test_different_collectives_under_one_key_are_refused_with_both_ranks(make, tmp_path):
+    job = make(SLOW)
+    text = (tmp_path / "traces0" / "rank3.json").read_text("utf-8").replace("allreduce", "_allgather_base")
+    (tmp_path / "traces0" / "rank3.json").write_text(text, "utf-8")
+    import_job([tmp_path / "traces0" / f"rank{rank}.json" for rank in range(4)], job.path, processes=1)
+    with pytest.raises(
+        UsageValueError, match=r"ranks 0 and 3 do not fit: 'comms 900 of 0, 1' is all_reduce on rank 0 and"
+    ):
+        align_job(open_job(job.path))
+
+
+def test_a_run_that_began_later_is_refused_by_the_clocks(make, capsys):
+    """The second rank has lost its first collective: without ids its second one is taken for the first."""
+    job = make(Plan(ranks=2, comms_id=False, steps=3))
+    folder = job.path.parent
+    trace = json.loads((folder / "rank1.json").read_text("utf-8"))
+    steps = [event for event in trace["traceEvents"] if event["cat"] != "user_annotation"]
+    trace["traceEvents"] = [event for event in steps if event["args"]["correlation"] != 12]
+    for event in trace["traceEvents"]:
+        event["ts"] += 9000 if event["args"]["correlation"] == 22 else 0
+    (folder / "rank1.json").write_text(json.dumps(trace), "utf-8")
+    other = json.loads((folder / "rank0.json").read_text("utf-8"))
+    other["traceEvents"] = [event for event in other["traceEvents"] if event["cat"] != "user_annotation"]
+    (folder / "rank0.json").write_text(json.dumps(other), "utf-8")
+    out = str(folder / "other")
+    assert (
+        main(["job", "import", str(folder / "rank0.json"), str(folder / "rank1.json"), "-o", out, "--processes", "1"])
+        == 2
+    )
+    message = " ".join(capsys.readouterr().err.split())
+    assert "ranks 0 and 1 do not fit: no offset of their clocks satisfies both all_reduce" in message
+
+
+@pytest.mark.parametrize("command", ["report", "stragglers", "collectives", "imbalance", "critical-path"])
+def test_each_command_prints_text_of_100_columns_and_json(make, capsys, command):
+    job = str(make(SLOW).path)
+    assert main(["job", command, job]) == 0
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 100
+    assert main(["job", command, job, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_the_report_names_the_rank_the_cost_and_the_cause(make, capsys):
+    job = str(make(SLOW).path)
+    assert main(["job", "report", job]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Rank 2 was waited for most: it was last in 3 of 3 collectives" in text
+    assert "Rank 2: computation took longer than on the other ranks (1.80 ms before its collectives); gemm took" in text
+    assert "The straggler is persistent: rank 2" in text
+
+
+def test_sql_sees_every_table_with_its_rank(make, capsys):
+    job = str(make(SLOW).path)
+    assert (
+        main(
+            [
+                "job",
+                "sql",
+                job,
+                "select rank, max(before_compute) as most from collectives group by 1 order by 2 desc limit 1",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out) == [{"rank": 2, "most": 1_600_000}]
+    assert main(["job", "sql", job, "select nothing"]) == 2
+    assert "the query is wrong" in capsys.readouterr().err
+
+
+def test_the_page_has_a_cell_for_each_rank_and_step_and_no_script(make, tmp_path):
+    job = make(SLOW)
+    page = tmp_path / "job.html"
+    assert main(["job", "report", str(job.path), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    heat = text[text.index('id="heat"') : text.index('id="ranks"')]
+    assert heat.count("<rect") == 4 * 3
+    assert heat.count("against the median") == 4 * 3 + 1
+    assert "rank 2 (worst)" in text
+    assert "(median)" in text
+    assert "(best)" in text
+    assert "<script" not in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_names_in_the_page_are_escaped(make, tmp_path):
+    job = make(SLOW)
+    for rank in range(4):
+        file = job.path.parent / f"rank{rank}.json"
+        file.write_text(file.read_text("utf-8").replace("ProfilerStep#", "ProfilerStep#1<b>"), "utf-8")
+    import_job([job.path.parent / f"rank{rank}.json" for rank in range(4)], job.path, processes=1)
+    assert main(["job", "report", str(job.path), "-o", str(tmp_path / "job.html")]) == 0
+    assert "<b>" not in (tmp_path / "job.html").read_text("utf-8")

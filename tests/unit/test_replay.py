@@ -1,0 +1,95 @@
+"""The dependency graph and its schedule: an unedited trace is explained by lags of classes, never by one of a work."""
+
+from __future__ import annotations
+
+from eventide.analysis import View, replay
+from eventide.analysis.schedule._dependencies import INFERRED, QUEUE, SYNC, WAIT
+from eventide.analysis.schedule._inferred_edges import completed
+from eventide.analysis.schedule._replay import model_of
+from eventide.trace import Trace
+from tests.trace_builder import Builder
+
+US = 1_000
+
+
+def loop(steps: int = 5) -> Builder:
+    """Each step launches two kernels and waits for them; the second is queued behind the first."""
+    b = Builder()
+    for step in range(steps):
+        t = step * 1_000 * US
+        b.span(b.thread(), f"ProfilerStep#{step}", t, t + 1_000 * US, "step")
+        b.launch((t + 10 * US, t + 16 * US), "gemm", t + 20 * US, t + 500 * US)
+        second = b.launch((t + 30 * US, t + 36 * US), "relu", t + 502 * US, t + 900 * US)
+        sync = b.call("cudaStreamSynchronize", t + 40 * US, t + 905 * US, category="sync")
+        b.edge("synchronize", second, sync)
+        b.span(b.thread(), "log", t + 910 * US, t + 990 * US)
+    return b
+
+
+def test_a_regular_program_replays_to_the_nanosecond():
+    found = replay(loop().trace())
+    assert [(row.name, row.error) for row in found.rows][:3] == [("trace", 0), ("device end", 0), ("ProfilerStep#0", 0)]
+    assert (found.error, found.explained, found.queues) == (0, 1, {})
+    assert found.edges["sync"] == {"recorded": 5}
+    assert str(found).startswith("Replay: recorded 5.00 ms, replayed 5.00 ms; the model does not explain 0.00 %")
+    assert found.graph.column_names == ["source", "target", "kind", "origin", "class"]
+
+
+def test_a_single_work_has_no_lag_of_its_own():
+    b = loop()
+    b.launch((5_000 * US, 5_006 * US), "late", 5_700 * US, 5_800 * US)
+    found = replay(b.trace())
+    assert found.replayed < found.wall - 600 * US  # one launch of six that took 700 us: it is not explained
+    assert found.error > 0.1
+    assert found.explained < 1
+
+
+def test_a_blocked_call_keeps_only_what_it_costs_without_waiting():
+    network = model_of(View(loop().trace())).network
+    syncs = network.links.take(network.links.kind == SYNC)
+    assert (network.duration[syncs.target] == 0).all()
+
+
+def test_waits_are_inferred_only_where_none_is_recorded():
+    def program(recorded: bool) -> Builder:
+        b = Builder()
+        for step in range(4):
+            t = step * 1_000 * US
+            copy = b.launch((t, t + 5 * US), "copy", t + 10 * US, t + 400 * US, stream=20, category="copy")
+            b.call("cudaStreamWaitEvent", t + 6 * US, t + 7 * US)
+            after = b.launch((t + 8 * US, t + 12 * US), "gemm", t + 402 * US, t + 800 * US)
+            if recorded and step == 0:
+                b.edge("wait", copy, after)
+        return b
+
+    inferred = completed(View(program(recorded=False).trace())).links
+    assert ((inferred.kind == WAIT) & (inferred.origin == INFERRED)).sum() == 4
+    recorded = completed(View(program(recorded=True).trace())).links
+    assert ((recorded.kind == WAIT) & (recorded.origin == INFERRED)).sum() == 0
+
+
+def test_a_full_launch_queue_has_its_depth_and_its_edges():
+    b = Builder()
+    depth, works, short = 32, 200, 140  # from then on the device is slower than the host
+    ends = [0] * works
+    asked = 0
+    for n in range(works):
+        returned = asked + 4 * US
+        if n >= depth and ends[n - depth] > returned:
+            returned = ends[n - depth] + 1 * US
+        start = max(asked + 6 * US, ends[n - 1] + 1 * US if n else 0)
+        ends[n] = start + (2 * US if n < short else 50 * US)
+        b.launch((asked, returned), "k", start, ends[n])
+        asked = returned + 1 * US
+    view = View(b.trace())
+    found = replay(view)
+    assert found.queues == {"cuda:0 stream 7": depth}
+    assert found.edges["queue"] == {"inferred": works - depth}
+    assert found.error < 0.001
+    queue = completed(view).links
+    assert (queue.group[queue.kind == QUEUE] == queue.group[queue.kind == QUEUE][0]).all()
+
+
+def test_an_empty_trace_has_an_empty_schedule():
+    found = replay(Trace({}))
+    assert (found.wall, found.replayed, found.error) == (0, 0, 0)

@@ -1,0 +1,58 @@
+"""Programs as people write them: none of the right ones has a certain finding, and each planted bug is found."""
+
+import inspect
+
+import pytest
+
+import eventide as et
+from eventide.sanitizer import check_trace
+from eventide.trace import open_trace
+from tests.sanitized import buffers, pipelines, services, training
+
+MODULES = (buffers, pipelines, training, services)
+PROGRAMS = {
+    name: function
+    for module in MODULES
+    for name, function in vars(module).items()
+    if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["device", "bug"]
+}
+WRONG = ("race", "use-after-free", "missing-record-stream")
+POSSIBLE_ALTHOUGH_RIGHT: dict[str, str] = {}  # at most two, each with the reason
+POSSIBLE_BUGS = {
+    "pool_of_threads": "a thread that has waited for its own work could hand over in a way that is unseen",
+    "pool_of_multiprocessing": "a thread of the pool that has written could hand over in a way that is unseen",
+}
+ON_CPU_ONLY = {"copy_to_the_device_and_back"}
+
+
+def checked(program, device, bug, path):
+    """The findings that are wrong: live, and from a recording of a run of its own."""
+    with et.sanitize() as live:
+        program(device, bug)
+    with et.Recorder(path, stacks=True):
+        program(device, bug)
+    stored = check_trace(open_trace(path))
+    return [{(f.kind, f.fingerprint): f.certainty for f in found if f.kind in WRONG} for found in (live, stored)]
+
+
+def test_there_are_fifty_of_them():
+    assert 2 * len(PROGRAMS) >= 50
+    assert len(POSSIBLE_ALTHOUGH_RIGHT) <= 2
+    assert len(PROGRAMS) - len(POSSIBLE_BUGS) >= 20
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_right_program_has_no_certain_finding(name, device, tmp_path):
+    for found in checked(PROGRAMS[name], device, False, tmp_path / "run.eventide"):
+        expected = {"possible"} if name in POSSIBLE_ALTHOUGH_RIGHT else set()
+        assert set(found.values()) <= expected, found
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_planted_bug_is_found(name, device, tmp_path):
+    live, stored = checked(PROGRAMS[name], device, True, tmp_path / "run.eventide")
+    wanted = {"certain", "possible"} if name in POSSIBLE_BUGS else {"certain"}
+    assert wanted & set(live.values()), live
+    assert wanted & set(stored.values()), stored

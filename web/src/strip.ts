@@ -1,0 +1,102 @@
+// The overview strip: the whole trace in one row, and the window that the timeline shows. Drag over it to choose another.
+
+import { type Theme, themeOf } from "./colours";
+import type { Index } from "./data";
+
+export interface Window {
+  t0: number;
+  t1: number;
+  show(t0: number, t1: number): void;
+}
+
+export class Strip {
+  private busy: [Float32Array, Float32Array] | null = null; // of streams and of other tracks, 0 to 1, by bucket
+  private drawn: HTMLCanvasElement | null = null; // without the window; made once for a width and a theme
+  private from: number | null = null; // where a drag began
+
+  constructor(
+    private readonly index: Index,
+    private readonly canvas: HTMLCanvasElement,
+  ) {}
+
+  // The share of each bucket in which the outermost lanes of the tracks are busy, on average.
+  fill(buckets: number, bytes: Uint8Array): void {
+    const sums: [Float32Array, Float32Array] = [new Float32Array(buckets), new Float32Array(buckets)];
+    const counts = [0, 0];
+    this.index.lanes.forEach((lane, number) => {
+      if (lane.depth > 0) return;
+      const side = this.index.tracks[lane.track].kind === "stream" ? 0 : 1;
+      counts[side]++;
+      for (let i = 0; i < buckets; i++) sums[side][i] += bytes[number * buckets + i] / 255;
+    });
+    sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(counts[side], 1))));
+    this.busy = sums;
+    this.drawn = null;
+  }
+
+  restyle(): void {
+    this.drawn = null;
+  }
+
+  paint(window: Window): void {
+    const width = Math.max(this.canvas.clientWidth, 1);
+    const height = Math.max(this.canvas.clientHeight, 1);
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      this.canvas.width = width;
+      this.canvas.height = height;
+      this.drawn = null;
+    }
+    const theme = themeOf();
+    this.drawn ??= this.draw(width, height, theme);
+    const c = this.canvas.getContext("2d")!;
+    c.clearRect(0, 0, width, height);
+    c.drawImage(this.drawn, 0, 0);
+    const scale = width / Math.max(this.index.wall, 1);
+    const [x0, x1] = [Math.max(window.t0 * scale, 0), Math.min(window.t1 * scale, width)];
+    c.fillStyle = theme.accent;
+    c.globalAlpha = 0.16;
+    c.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
+    c.globalAlpha = 1;
+    c.strokeStyle = theme.accent;
+    c.strokeRect(x0 + 0.5, 0.5, Math.max(x1 - x0 - 1, 1), height - 1);
+  }
+
+  private draw(width: number, height: number, theme: Theme): HTMLCanvasElement {
+    const made = document.createElement("canvas");
+    made.width = width;
+    made.height = height;
+    const c = made.getContext("2d")!;
+    const half = height / 2;
+    this.busy?.forEach((values, side) => {
+      c.fillStyle = side === 0 ? "#2f7ed8" : theme.faint;
+      for (let x = 0; x < width; x++) {
+        const value = values[Math.min(values.length - 1, Math.floor((x / width) * values.length))];
+        c.fillRect(x, (side + 1) * half - value * (half - 1), 1, value * (half - 1));
+      }
+    });
+    return made;
+  }
+
+  // Dragging chooses a window; a click moves the window there.
+  listen(window: Window, changed: () => void): void {
+    const time = (event: PointerEvent) => (event.offsetX / Math.max(this.canvas.clientWidth, 1)) * this.index.wall;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.from = time(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.from === null || Math.abs(time(event) - this.from) * this.canvas.clientWidth < 4 * this.index.wall) return;
+      window.show(Math.min(this.from, time(event)), Math.max(this.from, time(event)));
+    });
+    this.canvas.addEventListener("pointerup", (event) => {
+      if (this.from === null) return;
+      const at = time(event);
+      if (Math.abs(at - this.from) * this.canvas.clientWidth < 4 * this.index.wall) {
+        const half = (window.t1 - window.t0) / 2;
+        window.show(at - half, at + half);
+      }
+      this.from = null;
+      changed();
+    });
+  }
+}
