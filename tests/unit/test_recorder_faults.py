@@ -194,6 +194,27 @@ def test_opening_the_file_of_a_killed_process_changes_neither_the_file_nor_its_b
     ]
 
 
+def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    (buffer,) = kill_a_recording(gone)
+    as_killed = gone.read_bytes(), buffer.read_bytes()
+    looking = os.fork()
+    if not looking:
+        while True:  # each start looks at every buffer
+            et.Recorder(tmp_path / "other", buffer=1 << 20).start().stop()
+    try:
+        for _ in range(1000):
+            recover_trace(gone)
+            assert not buffer.exists()
+            buffer.write_bytes(as_killed[1])
+            gone.write_bytes(as_killed[0])
+    finally:
+        os.kill(looking, signal.SIGKILL)
+        os.waitpid(looking, 0)
+    assert marks(et.open_trace(gone)) == [1]
+    recover_trace(gone)
+
+
 @pytest.mark.parametrize("name", ["absent.eventide", "nowhere/a.eventide"])
 def test_recovering_a_missing_file_is_an_os_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError, match=r"cannot recover '.*eventide': No such file or directory; give the"):

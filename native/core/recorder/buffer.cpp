@@ -1,7 +1,6 @@
 #include "recorder/buffer.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/file_lock.hpp"
 #include "base/thread.hpp"
 #include "encoding/hex.hpp"
 
@@ -31,7 +31,7 @@ uint64_t pages(uint64_t bytes) noexcept {
 int allocate(const std::string& path, uint64_t bytes, int& fd) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    flock(fd, LOCK_EX | LOCK_NB);
+    (void)try_lock_file(fd);  // a file system without locks: recovery says so
     if (const int error = posix_fallocate(fd, 0, off_t(bytes))) {
         close(fd);
         unlink(path.c_str());

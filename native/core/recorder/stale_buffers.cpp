@@ -1,7 +1,6 @@
 #include "recorder/stale_buffers.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file_lock.hpp"
 #include "encoding/hex.hpp"
 #include "recorder/buffer.hpp"
 #include "tracefile/record.hpp"
@@ -29,7 +29,7 @@ class Opened {
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
     int error() const { return error_; }
-    bool unlocked() const { return flock(fd_, LOCK_EX | LOCK_NB) == 0; }
+    bool unlocked() const { return test_file_lock(fd_) == FileLock::free; }
     template <class T>
     bool read(T& to) const {
         return pread(fd_, &to, sizeof to, 0) == ssize_t(sizeof to);

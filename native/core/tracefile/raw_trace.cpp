@@ -1,7 +1,6 @@
 #include "tracefile/raw_trace.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/file_lock.hpp"
 #include "encoding/hex.hpp"
 #include "encoding/json.hpp"
 #include "tracefile/codec.hpp"
@@ -305,9 +305,11 @@ void write_all(const File& file, std::string_view bytes, uint64_t offset, const 
 void recover(const std::string& path) {
     const RawTrace raw = load(path);
     if (raw.closed) return;
-    const File buffer(raw.buffer);  // its lock is held until everything is saved
-    if (buffer && flock(buffer.fd(), LOCK_EX | LOCK_NB) != 0)
+    const File buffer(raw.buffer, O_RDWR);  // its lock is held until everything is saved
+    const FileLock lock = buffer ? try_lock_file(buffer.fd()) : FileLock::free;
+    if (lock == FileLock::held)
         throw Error(ErrorKind::usage, path + " is still being recorded; stop the recording, or its process, first");
+    if (lock == FileLock::error) throw system_error(raw.buffer);
     const std::string more = rest_of(raw, "", "recovered");
     const File file(path, O_RDWR);
     if (!file || ftruncate(file.fd(), off_t(raw.good)) != 0) throw system_error(path);
