@@ -114,9 +114,9 @@ TEST(a_stream_that_finds_no_thread_is_an_error_and_the_next_one_opens) {
 // A thread of the parent may be inside any of these when another one forks.
 TEST(the_child_of_a_fork_finds_no_lock_taken) {
     std::atomic<bool> over{false};
+    ClockModel* clock = device().clock(0);
     std::thread busy([&] {
         Silent listener;
-        ClockModel* clock = device().clock(0);
         for (int64_t i = 0; !over; ++i) {
             hub::add(Hook::memory_use, listener);
             hub::remove(Hook::memory_use, listener);

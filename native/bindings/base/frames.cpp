@@ -33,6 +33,7 @@ std::unordered_map<PyCodeObject*, Code>& codes() {
     static auto* all = new std::unordered_map<PyCodeObject*, Code>;
     return *all;
 }
+[[maybe_unused]] const auto& at_load = codes();  // before any fork, which could find it half made
 
 // Frames of this code are there only because the program is observed. Held forever; guarded by the GIL.
 PyCodeObject* hidden = nullptr;

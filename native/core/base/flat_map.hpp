@@ -15,13 +15,10 @@
 namespace eventide {
 
 // Odd, with bits in both halves; the same for all maps of the process.
-inline uint64_t hash_secret() {
-    static const uint64_t secret = [] {
-        std::random_device random;
-        return uint64_t(random()) << 32 | random() | 1u << 31 | 1u;
-    }();
-    return secret;
-}
+inline const uint64_t hash_secret = [] {
+    std::random_device random;
+    return uint64_t(random()) << 32 | random() | 1u << 31 | 1u;
+}();
 
 // Key: an array of 64-bit numbers.
 template <size_t numbers, class Value>
@@ -84,7 +81,7 @@ class FlatMap {
             if (slot.used) slots_[place(slot.key)] = slot;
     }
 
-    const uint64_t secret_ = hash_secret();
+    const uint64_t secret_ = hash_secret;
     LargeVector<Slot> slots_;
     size_t size_ = 0;
 };

@@ -50,12 +50,15 @@ class Spin {
 #endif
     }
     static int limit() noexcept {
-        static const int processors = [] {
+        int n = processors.load(std::memory_order_relaxed);
+        if (!n) {
             cpu_set_t set;
-            return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-        }();
-        return std::max(processors - 1, 1);
+            n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+            processors.store(n, std::memory_order_relaxed);
+        }
+        return std::max(n - 1, 1);
     }
+    static inline constinit std::atomic<int> processors{0};  // 0: not counted yet
     static inline constinit std::atomic<int> spinning{0};
 
     uint32_t skip_ = 1;  // waits to skip; the first wait of a thread comes before its first work

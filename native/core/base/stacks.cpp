@@ -34,6 +34,7 @@ std::unordered_set<std::string>& texts() {
     static auto* all = new std::unordered_set<std::string>;  // never destroyed: threads may outlive static objects
     return *all;
 }
+[[maybe_unused]] const auto& at_load = texts();  // before any fork, which could find it half made
 
 std::string_view keep_locked(std::string_view text) {
     return *texts().emplace(text).first;

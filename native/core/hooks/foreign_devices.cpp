@@ -20,6 +20,7 @@ Names& names() {
     static Names* made = new Names;  // leaked on purpose: used at exit too
     return *made;
 }
+[[maybe_unused]] const Names& at_load = names();  // before any fork, which could find it half made
 
 }  // namespace
 
