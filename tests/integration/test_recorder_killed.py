@@ -79,10 +79,16 @@ def check(file: Path, progress: list[tuple[int, int]]) -> None:
     assert account["recorded"]["instants"] == trace.instants.num_rows
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def check_recovered(file: Path, progress: list[tuple[int, int]]) -> None:
-    """As `check`, then once more on the closed file that recovery makes of it."""
+    """As `check`, which writes to no file; then once more on the closed file that recovery makes of it."""
+    files = contents(file.parent)
     check(file, progress)
     before = et.open_trace(file)
+    assert contents(file.parent) == files
     _native.recover_trace(str(file))
     after = et.open_trace(file)
     assert after.metadata["account"]["closed"]

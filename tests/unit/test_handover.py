@@ -59,8 +59,8 @@ def hand_over_with_lock(first, second):
     thread.join(TIMEOUT)
 
 
-def hand_over_with_condition(first, second):
-    condition, done = threading.Condition(), []
+def hand_over_with_condition(first, second, condition=None):
+    condition, done = condition or threading.Condition(), []
 
     def work():
         first()
@@ -152,20 +152,7 @@ def hand_over_with_done(first, second):
 
 
 def hand_over_with_older_condition(first, second, condition=threading.Condition()):
-    done = []
-
-    def work():
-        first()
-        with condition:
-            done.append(1)
-            condition.notify_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    with condition:
-        assert condition.wait_for(lambda: done, TIMEOUT)
-    second()
-    thread.join(TIMEOUT)
+    hand_over_with_condition(first, second, condition)
 
 
 HAND_OVERS = [value for name, value in list(globals().items()) if name.startswith("hand_over_with_")]
