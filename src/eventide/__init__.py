@@ -16,8 +16,8 @@ sanitize, sanitizer                       find races and other errors           
 EventideError and its subclasses          all exceptions                          eventide.errors
 
 Units, in all packages: durations and timeouts that are passed in are seconds; a name that ends in ``_ns`` is a
-timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; ``elapsed_time`` returns milliseconds, as in
-torch; sizes are bytes.
+timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; sizes are bytes. As in torch, ``elapsed_time``
+returns milliseconds, and functions with the names of torch's profilers take and return microseconds.
 
 PYTEST_DONT_REWRITE: `eventide run -m pytest` imports this package before pytest, which would warn of that otherwise.
 """
