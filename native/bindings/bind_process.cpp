@@ -104,7 +104,7 @@ void bind_process(nb::module_& m) {
         "Which thread gets signals.");
     m.def(
         "exit_with", [](int code) { exit_with(code); }, nb::arg("code"),
-        "The exit code of this process, whatever the program says.");
+        "The exit code of this process, whatever code the program gives.");
     m.def(
         "call_on_main_thread",
         [](nb::object callable) {

@@ -33,8 +33,8 @@ Words function(int64_t sequence, uint64_t forward_thread = 0) {
     return words;
 }
 
-bool learn(Gradients& gradients) {
-    return gradients.learn({function(40), function(41), function(42, 5)}, {40, 41, 42}, 5);
+bool find_offsets(Gradients& gradients) {
+    return gradients.find_offsets({function(40), function(41), function(42, 5)}, {40, 41, 42}, 5);
 }
 
 Gradients::Place place_of(const Put& put, int64_t time) {
@@ -80,25 +80,25 @@ TEST(a_number_at_two_offsets_or_at_none_gives_no_calibration) {
     Words first = function(40), second = function(41);
     static Gradients gradients;  // never destroyed
     const Words gradient = function(42, 5);
-    CHECK(!gradients.learn({first, second, gradient}, {40, 42, 42}, 5));
-    CHECK(!gradients.learn({first, first, gradient}, {40, 40, 42}, 5));
+    CHECK(!gradients.find_offsets({first, second, gradient}, {40, 42, 42}, 5));
+    CHECK(!gradients.find_offsets({first, first, gradient}, {40, 40, 42}, 5));
     first[3] = 40, second[3] = 41;
-    CHECK(!gradients.learn({first, second, gradient}, {40, 41, 42}, 5));
+    CHECK(!gradients.find_offsets({first, second, gradient}, {40, 41, 42}, 5));
     first[3] = 0;
-    CHECK(gradients.learn({first, second, gradient}, {40, 41, 42}, 5));
+    CHECK(gradients.find_offsets({first, second, gradient}, {40, 41, 42}, 5));
     Words of_gradient = function(41, 1);
     static Gradients another;
-    CHECK(!another.learn({first, of_gradient, gradient}, {40, 41, 42}, 5));
+    CHECK(!another.find_offsets({first, of_gradient, gradient}, {40, 41, 42}, 5));
 }
 
 TEST(a_gradient_must_name_the_thread_of_its_operator_where_the_others_have_zero) {
     static Gradients gradients;  // never destroyed
     const Words first = function(40), second = function(41);
-    CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 0));  // any zero word
-    CHECK(!gradients.learn({first, second, function(42, 0)}, {40, 41, 42}, 5));
-    CHECK(!gradients.learn({first, second, function(42, 6)}, {40, 41, 42}, 5));
-    CHECK(!gradients.learn({first, second, function(43, 5)}, {40, 41, 42}, 5));
-    CHECK(gradients.learn({first, second, function(42, 5)}, {40, 41, 42}, 5));
+    CHECK(!gradients.find_offsets({first, second, function(42, 0)}, {40, 41, 42}, 0));  // any zero word
+    CHECK(!gradients.find_offsets({first, second, function(42, 0)}, {40, 41, 42}, 5));
+    CHECK(!gradients.find_offsets({first, second, function(42, 6)}, {40, 41, 42}, 5));
+    CHECK(!gradients.find_offsets({first, second, function(43, 5)}, {40, 41, 42}, 5));
+    CHECK(gradients.find_offsets({first, second, function(42, 5)}, {40, 41, 42}, 5));
 }
 
 TEST(without_calibration_nothing_is_linked) {
@@ -111,7 +111,7 @@ TEST(without_calibration_nothing_is_linked) {
 
 TEST(a_gradient_belongs_to_the_operator_of_its_number_that_began_last) {
     static Gradients gradients;  // never destroyed
-    CHECK(learn(gradients));
+    CHECK(find_offsets(gradients));
     std::mt19937 random(7);
     std::map<std::pair<uint64_t, int64_t>, int64_t> began;
     std::vector<std::pair<int64_t, int64_t>> expected;
@@ -139,14 +139,14 @@ TEST(a_gradient_belongs_to_the_operator_of_its_number_that_began_last) {
 
 TEST(an_operator_of_an_earlier_recording_is_tied_to_nothing) {
     static Gradients gradients;  // never destroyed
-    CHECK(learn(gradients));
+    CHECK(find_offsets(gradients));
     CHECK(edges([&] { forward(gradients, 5, 100); }).empty());
     CHECK(edges([&] { backward(gradients, 5, 1, 200); }).empty());
 }
 
 TEST(no_gradient_gets_an_operator_of_another_number_while_threads_race) {
     static Gradients gradients;  // never destroyed
-    CHECK(learn(gradients));
+    CHECK(find_offsets(gradients));
     constexpr int64_t slots = 1 << 14, rounds = 60'000;
     std::atomic<int64_t> newest{0};
     const auto found = edges([&] {
@@ -175,7 +175,7 @@ TEST(no_gradient_gets_an_operator_of_another_number_while_threads_race) {
 
 TEST(threads_and_numbers_beyond_all_bounds_are_left_alone) {
     static Gradients gradients;  // never destroyed
-    CHECK(learn(gradients));
+    CHECK(find_offsets(gradients));
     CHECK(edges([&] {
               this_thread = 1 << 20;
               forward(gradients, 5, 100);

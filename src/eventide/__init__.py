@@ -16,8 +16,8 @@ sanitize, sanitizer                       find races and other errors           
 EventideError and its subclasses          all exceptions                          eventide.errors
 
 Units, in all packages: durations and timeouts that are passed in are seconds; a name that ends in ``_ns`` is a
-timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; ``elapsed_time`` returns milliseconds, as in
-torch; sizes are bytes.
+timestamp or a duration in nanoseconds, timestamps on CLOCK_MONOTONIC; sizes are bytes. As in torch, ``elapsed_time``
+returns milliseconds, and functions with the names of torch's profilers take and return microseconds.
 
 PYTEST_DONT_REWRITE: `eventide run -m pytest` imports this package before pytest, which would warn of that otherwise.
 """
@@ -165,7 +165,7 @@ for _method in (
     ("summary", "eventide.analysis", "summary", "Count and add up spans by name."),
     ("operators", "eventide.analysis", "operators", "Spans by name, with FLOPs and input shapes."),
     ("breakdown", "eventide.analysis", "breakdown", "Split the time of each device: what ran, and idle time."),
-    ("idle", "eventide.analysis", "idle", "Explain the gaps of each device or stream."),
+    ("idle", "eventide.analysis", "idle", "Explain the gaps of each device, or with by='stream' of each stream."),
     ("syncs", "eventide.analysis", "syncs", "Every call that blocked the host until a device was done."),
     ("memory", "eventide.analysis", "memory", "Memory over time: the peak, and which allocations held it."),
     ("compiles", "eventide.analysis", "compiles", "What was compiled, how often and for how long."),
@@ -193,9 +193,9 @@ for _method in (
         "Time by annotation of the program and by nn.Module, on the host and on devices.",
     ),
     (
-        "phases",
+        "phase_times",
         "eventide.analysis",
-        "phases",
+        "phase_times",
         "Each step by data loading, forward, backward, optimizer and communication.",
     ),
     (
@@ -216,7 +216,7 @@ for _method in (
     ("lint", "eventide.analysis", "lint", "Defects of the recording itself."),
     ("redacted", "eventide.trace", "redacted", "A copy without directories, arguments and command lines."),
     ("compare", "eventide.analysis", "compare", "What explains the difference to another trace."),
-    ("report", "eventide.report", "report", "The text of `eventide report`; also writes a .txt or .json file."),
+    ("report", "eventide.report", "report", "The text of `eventide report`; path= writes a .html, .txt or .json file."),
 ):
     register_method(*_method)
 del _method

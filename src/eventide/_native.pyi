@@ -402,7 +402,7 @@ def feed(hook: int, device: int = -1, stream: int = 0, event: int = 0, version: 
     """Calls all listeners of a hook, as the runtime does."""
 
 class DeviceWork:
-    """Work, as a device sees it."""
+    """Work, as a device receives it."""
 
     def run(self) -> None:
         """
@@ -439,7 +439,7 @@ def device_register(device_type: str, backend: object) -> None:
 def device_description(device_type: str, index: int) -> str: ...
 
 class ClockModel:
-    """What a clock says, on CLOCK_MONOTONIC, with a bound on the error."""
+    """What a clock shows, on CLOCK_MONOTONIC, with a bound on the error."""
 
     def __init__(self) -> None: ...
 
@@ -510,7 +510,7 @@ def note_main_thread(ident: int) -> None:
     """Which thread gets signals."""
 
 def exit_with(code: int) -> None:
-    """The exit code of this process, whatever the program says."""
+    """The exit code of this process, whatever code the program gives."""
 
 def call_on_main_thread(callable: object) -> None:
     """Called by the main thread as soon as it runs Python code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from collections import Counter
@@ -20,6 +21,10 @@ KEYS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 def operators(trace: et.Trace) -> list[tuple[str, dict[str, Any]]]:
     rows = trace.spans.sort_by("start").to_pylist()
     return [(row["name"], json.loads(row["args"] or "{}")) for row in rows if row["category"] == "op"]
+
+
+def test_every_option_of_torch_s_profiler_is_accepted() -> None:
+    assert set(inspect.signature(torch.profiler.profile).parameters) <= set(inspect.signature(et.profile).parameters)
 
 
 @pytest.mark.parametrize("option", ["record_shapes", "with_stack", "with_flops", "profile_memory", "with_modules"])

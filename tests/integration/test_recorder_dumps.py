@@ -61,7 +61,7 @@ def test_a_signal_dumps_each_time_also_while_the_gil_is_held(tmp_path: Path) -> 
         for number in (1, 2):
             process.send_signal(signal.SIGUSR2)
             path = tmp_path / f"t-dump-{number}.eventide"
-            why = f"signal {int(signal.SIGUSR2)} asked for it"
+            why = f"signal {int(signal.SIGUSR2)} was received"
             assert said(process) == f"eventide: {why}; what was recorded until then is in {path}\n"
             check(path, why)
 
@@ -168,7 +168,7 @@ def test_invalid_options_are_refused_at_once(tmp_path: Path) -> None:
         et.Recorder(file, hang_seconds="1")  # type: ignore[arg-type]
     with pytest.raises(et.UsageValueError, match=r"signal 9 cannot be \w+: .*; choose another for dump_on"):
         et.Recorder(file, dump_on=signal.SIGKILL).start()
-    with pytest.raises(et.UsageValueError, match=r"signal 11 cannot be \w+: it says that the program went wrong"):
+    with pytest.raises(et.UsageValueError, match=r"signal 11 cannot be \w+: it reports a fault of the program"):
         et.Recorder(file, dump_on=signal.SIGSEGV).start()
     with et.Recorder(file), pytest.raises(et.UsageError, match="belong to the recording that runs already"):
         et.Recorder(tmp_path / "u.eventide", hang_seconds=1).start()

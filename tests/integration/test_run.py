@@ -54,7 +54,7 @@ def test_arguments_after_the_program_are_passed_to_the_program(tmp_path):
 def test_a_format_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path):
     done = alone("-m", "eventide", "run", "-o", "t.docx", str(PROGRAMS / "threads.py"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot tell from 't.docx' what to write; use .pftrace" in done.stderr
+    assert "'t.docx' has no suffix of a format that is written; use .pftrace" in done.stderr
 
 
 def test_a_plain_program_is_reported_by_its_samples(tmp_path):

@@ -162,6 +162,16 @@ def test_a_report_is_written_by_suffix(tmp_path: Path) -> None:
         trace.report(tmp_path / "missing" / "r.txt")
 
 
+def test_a_report_and_the_tables_of_a_profile_print_as_text_at_a_prompt() -> None:
+    text = overlapped().trace().report()
+    assert isinstance(text, str)
+    assert repr(text) == text.rstrip("\n")
+    with et.profile() as prof, et.span("load"):
+        pass
+    for table in (prof.result.table(), prof.key_averages()):
+        assert [line.split()[:2] for line in repr(table).splitlines()] == [["Name", "kind"], ["load", "span"]]
+
+
 def test_the_total_of_a_recursive_name_counts_each_moment_once() -> None:
     builder = Builder()
     for start, end, tid in ((0, 100, 1), (10, 90, 1), (20, 80, 1), (110, 120, 1), (0, 50, 2)):

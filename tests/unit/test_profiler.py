@@ -133,8 +133,10 @@ def test_calls_in_the_wrong_state_of_a_profile_are_errors() -> None:
     prof = et.profile()
     assert not prof.record_backend_event(1, 2, 3, "early", "npu")
     assert prof.dropped == {"before start": 1}
-    with pytest.raises(et.UsageError, match="there is no result yet: this profile is new; stop it first"):
+    with pytest.raises(et.UsageError, match="there is no result yet: this profile is new; start it, and stop it"):
         prof.export_chrome_trace("t.json")
+    with pytest.raises(et.UsageError, match="this profile was not started; start it first"):
+        prof.stop()
     with prof, pytest.raises(et.UsageError, match="this profile is running; make a new one"):
         prof.start()
     with pytest.raises(et.UsageError, match="this profile is stopped; make a new one"):

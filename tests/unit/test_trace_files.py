@@ -142,8 +142,8 @@ def test_a_path_of_the_wrong_type_is_a_type_error():
     ("name", "words"),
     [
         ("a.eventide", "cannot save 'a.eventide': only a running recorder writes .eventide; use .pftrace"),
-        ("a.txt", "cannot tell from 'a.txt' what to write; use .pftrace"),
-        ("a", "cannot tell from 'a' what to write"),
+        ("a.txt", "'a.txt' has no suffix of a format that is written; use .pftrace"),
+        ("a", "'a' has no suffix of a format that is written"),
     ],
 )
 def test_a_name_that_cannot_be_saved_has_a_remedy_and_leaves_no_file(name, words, tmp_path):

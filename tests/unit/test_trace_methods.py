@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import eventide as et
-from eventide.trace import Trace, register_method
+from eventide.trace import Trace, _methods, register_method
 
 MODULE = "a_package_above_trace"
+
+
+def declared() -> dict[str, list[str]]:
+    """The methods that TraceMethods declares for type checkers, with their parameters."""
+    tree = ast.parse(inspect.getsource(_methods.TraceMethods))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    names = [(each.name, (*each.args.args, each.args.vararg, *each.args.kwonlyargs)) for each in functions]
+    return {name: [each.arg for each in parameters if each is not None][1:] for name, parameters in names}
+
+
+def registered() -> dict[str, str]:
+    """`module.function` of each method that `import eventide` registers."""
+    return {name: each.target for name, each in vars(Trace.__mro__[1]).items() if hasattr(each, "target")}
+
+
+def test_the_declared_methods_are_those_that_are_registered() -> None:
+    assert sorted(declared()) == sorted(registered())
+
+
+@pytest.mark.parametrize("name", registered())
+def test_each_registered_method_is_a_function_with_the_declared_parameters(name: str) -> None:
+    module, _, function = registered()[name].rpartition(".")
+    parameters = inspect.signature(getattr(import_module(module), function)).parameters
+    assert [*parameters][1:] == declared()[name]
 
 
 @pytest.fixture

@@ -146,8 +146,8 @@ def test_events_without_a_time_or_at_an_impossible_one_are_counted(tmp_path):
         "1 events are counts without a time and were left out",
         "2 events are at times that cannot be and were left out",
         "1 events have no name in the file",
-        "the profiler itself said: CUPTI is not there",
-        "the profiler itself said: buffer full",
+        "reported by the profiler itself: CUPTI is not there",
+        "reported by the profiler itself: buffer full",
     ]
 
 

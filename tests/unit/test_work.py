@@ -124,6 +124,12 @@ def test_without_a_declaration_the_accesses_are_unknown_and_the_name_is_the_func
     assert (reads, writes) == ((), ())
 
 
+def test_what_is_declared_is_in_the_text_of_work():
+    assert repr(et.work(sum, name="s")) == "<Work 's', accesses not declared>"
+    assert repr(et.work(sum, name="s", reads=())) == "<Work 's' reads=() writes=()>"
+    assert repr(et.work(lambda x: x, name="s", writes="x")) == "<Work 's' reads=() writes=('x',)>"
+
+
 def test_any_callable_has_a_name(stream):
     class Callable:
         def __call__(self):

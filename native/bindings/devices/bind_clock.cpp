@@ -27,7 +27,7 @@ nb::dict state_of(const ClockModel& clock) {
 }  // namespace
 
 void bind_clock(nb::module_& m) {
-    nb::class_<ClockModel>(m, "ClockModel", "What a clock says, on CLOCK_MONOTONIC, with a bound on the error.")
+    nb::class_<ClockModel>(m, "ClockModel", "What a clock shows, on CLOCK_MONOTONIC, with a bound on the error.")
         .def(nb::init<>())
         .def(
             "add", [](ClockModel& c, int64_t before, int64_t device, int64_t after) { c.add({before, device, after}); },

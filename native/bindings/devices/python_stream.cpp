@@ -72,7 +72,7 @@ PyType_Slot work_slots[] = {
     {Py_tp_dealloc, (void*)work_dealloc},
     {Py_tp_methods, work_methods},
     {Py_tp_getset, work_getset},
-    {Py_tp_doc, (void*)"Work, as a device sees it."},
+    {Py_tp_doc, (void*)"Work, as a device receives it."},
     {0, nullptr},
 };
 PyType_Spec work_spec = {"eventide._native.DeviceWork", sizeof(DeviceWork), 0,

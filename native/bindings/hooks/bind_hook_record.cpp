@@ -1,4 +1,4 @@
-// HookRecord: what an observer sees. A copy of the core's record, with the Python stack on demand.
+// HookRecord: what an observer receives. A copy of the core's record, with the Python stack on demand.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -19,12 +19,12 @@ struct Callback {
     uint64_t number;
 };
 
-// Replaced whole, never changed: who walks it sees the callbacks of the moment it fired. The GIL guards everything
+// Replaced whole, never changed: a walk calls the callbacks of the moment it fired. The GIL guards everything
 // here.
 struct Snapshot {
     std::vector<Callback> callbacks;
     uint32_t users = 1;      // one for being current
-    bool observers = false;  // some want the whole record
+    bool observers = false;  // some take the whole record
 };
 
 struct HookState {

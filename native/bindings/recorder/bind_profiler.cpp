@@ -12,7 +12,7 @@ namespace eventide::python {
 
 void bind_profiler(nb::module_& m) {
     profiler::publish_table();
-    m.def("profiler_request", &profiler::ask, nb::arg("what"),
+    m.def("profiler_request", &profiler::request, nb::arg("what"),
           "Sets what backends are to report to the running profiles, as bits.");
     m.def("profiler_record", &profiler::record, nb::arg("runs"),
           "A recording that is not of a profile runs, or no longer: backends report events and memory.");

@@ -134,7 +134,7 @@ void CopyWork::act() {
     std::memmove(to_, from_, bytes_);
 }
 
-// Its views are handed on first: who sees it done, and drops what is due, finds no array exported any more.
+// Its views are handed on first: a thread that finds it done, and drops what is due, finds no array exported any more.
 void CopyWork::publish() {
     drop_later(std::exchange(keep_, nullptr));
     NativeWork::publish();

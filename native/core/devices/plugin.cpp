@@ -325,7 +325,7 @@ std::string load(const std::string& path, const std::string& name) {
     } catch (const std::exception& e) {
         throw fail(std::string("threw from eventide_device_entry: ") + e.what());
     }
-    if (!d) throw fail("says that it cannot run here (eventide_device_entry returned null)");
+    if (!d) throw fail("cannot run here: eventide_device_entry returned null");
     if (d->version != EVENTIDE_DEVICE_VERSION)
         throw fail("was built for version " + std::to_string(d->version) +
                    " of eventide/device.h, this Eventide has version " + std::to_string(EVENTIDE_DEVICE_VERSION) +

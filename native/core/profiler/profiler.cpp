@@ -110,7 +110,7 @@ void publish_request() noexcept {
 
 }  // namespace
 
-void ask(uint32_t what) noexcept {
+void request(uint32_t what) noexcept {
     of_profiles.store(what, std::memory_order_relaxed);
     publish_request();
 }

@@ -12,8 +12,8 @@ namespace eventide::profiler {
 // Sets what running profiles need: EVENTIDE_PROFILER_EVENTS, EVENTIDE_PROFILER_MEMORY, and foreign_clocks: events are
 // kept with the times of the backend's clock, at the time of the report, and mapped when the trace is read.
 inline constexpr uint32_t foreign_clocks = 4;
-void ask(uint32_t what) noexcept;
-// A recording that is not of a profile runs, or no longer: it takes events and memory. Callers serialize ask() and
+void request(uint32_t what) noexcept;
+// A recording that is not of a profile runs, or no longer: it takes events and memory. Callers serialize request() and
 // record().
 void record(bool runs) noexcept;
 

@@ -6,8 +6,8 @@
 
 namespace eventide::torch {
 
-bool Gradients::learn(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers,
-                      uint64_t thread) noexcept {
+bool Gradients::find_offsets(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers,
+                             uint64_t thread) noexcept {
     const auto [first, second, third] = numbers;
     int found = -1;
     for (size_t at = 1; at + thread_behind < Words().size(); ++at) {

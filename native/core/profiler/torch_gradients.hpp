@@ -29,7 +29,8 @@ class Gradients {
 
     // Two operators and a gradient, their sequence numbers, and the thread of the gradient's operator. False: the
     // numbers are found at no offset or at several, or the thread is not at its offset.
-    bool learn(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers, uint64_t thread) noexcept;
+    bool find_offsets(const std::array<Words, 3>& seen, const std::array<int64_t, 3>& numbers,
+                      uint64_t thread) noexcept;
 
     void forward(const void* function, uint64_t (*this_thread)(), const Place& place) {
         const int64_t sequence = sequence_of(function);

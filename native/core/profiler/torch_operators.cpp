@@ -193,7 +193,7 @@ bool operator_probed() noexcept {
 }
 
 bool calibrate_sequence_numbers(int64_t first, int64_t second, int64_t gradient) noexcept {
-    return gradients.learn(seen, {first, second, gradient}, functions.this_thread ? functions.this_thread() : 0);
+    return gradients.find_offsets(seen, {first, second, gradient}, functions.this_thread ? functions.this_thread() : 0);
 }
 
 }  // namespace eventide::torch

@@ -334,7 +334,7 @@ void Session::install_dump_signal() {
     const bool fault = is_fault(options.dump_signal);
     if (fault || sigaction(options.dump_signal, &action, &before) != 0)
         throw Error(ErrorKind::value, "signal " + std::to_string(options.dump_signal) + " cannot be handled: " +
-                                          (fault ? "it says that the program went wrong" : std::strerror(errno)) +
+                                          (fault ? "it reports a fault of the program" : std::strerror(errno)) +
                                           "; choose another for dump_on");
 }
 
@@ -370,7 +370,7 @@ void Session::watch() {
     if (const uint32_t times = dumps_requested.load(std::memory_order_relaxed);
         options.dump_signal && times != dumps_handled_) {
         dumps_handled_ = times;
-        dump("signal " + std::to_string(options.dump_signal) + " asked for it");
+        dump("signal " + std::to_string(options.dump_signal) + " was received");
     }
     if (!options.hang_ns) return;
     const int64_t now = now_ns();

@@ -94,7 +94,7 @@ typedef struct eventide_device {
     int (*poll)(void* marker);                      /* eventide_marker_state; never blocks */
     const char* (*error)(void* marker);             /* of a failed marker; copied; optional; may return null */
     void (*join)(void* marker, int64_t timeout_ns); /* block that long at most; optional: Eventide polls */
-    int64_t (*completed_at)(void* marker);          /* ns on your clock when you passed it; asked once it has ended */
+    int64_t (*completed_at)(void* marker);          /* ns on your clock when you passed it; called after it ended */
     void (*release)(void* marker);                  /* Eventide has no more use for it; it may still be pending */
 
     void* (*gate)(void* stream);    /* hold the stream here; null: failed; optional, with capability gate */

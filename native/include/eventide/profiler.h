@@ -24,7 +24,7 @@
  *     decades apart, and a time is of the clock that it is nearer to. Those of another clock need
  *     et.profile(adjust_timestamps=True) and profit from EVENTIDE_RECORD_BACKEND_CLOCK.
  *   - Text is UTF-8 and copied; null is an empty text. Any thread may call. Nothing throws, blocks or needs Python.
- *   - Memory events are evaluated only if a recording runs, or a profile asks for memory (profile_memory=True).
+ *   - Memory events are evaluated only if a recording runs, or a profile has profile_memory=True.
  *   - C99 and C++11 with GNU attributes. EVENTIDE_SPAN in C uses __attribute__((cleanup)).
  *
  * Costs
@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-/* What Eventide offers. It only grows at its end; `size` says how far it goes in the Eventide that runs. */
+/* What Eventide offers. It only grows at its end; `size` is its size in the running Eventide. */
 typedef struct eventide_profiler {
     uint32_t version;
     uint32_t size;

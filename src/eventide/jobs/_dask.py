@@ -73,7 +73,7 @@ def look_around(folder: str, token: str, sources: list[str]) -> tuple[str | None
     mark = f"worker-{uuid.uuid4().hex}"
     try:
         if Path(folder, "driver").read_text("utf-8") != token:
-            return f"it sees another {folder!r}", VERSION, mark
+            return f"its {folder!r} is another directory", VERSION, mark
         Path(folder, mark).write_text(token, "utf-8")
     except OSError as error:
         return f"it has no access to {str(Path(folder).parent)!r} ({error.strerror})", VERSION, mark

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eventide.errors import TraceFileError, TraceFormatError, UsageTypeError, UsageValueError
+from eventide.errors import TraceFileError, TraceFormatError, UsageTypeError
 from eventide.jobs._import import MANIFEST
 from eventide.jobs._schema import TABLES, VERSION
+from eventide.trace import run_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,8 +110,6 @@ class Job:
         """Query with SQL (DuckDB): steps, collectives, summary, clock, and spans and tracks from their files."""
         import duckdb
 
-        if not isinstance(query, str):
-            raise UsageTypeError(f"sql takes the query as text, not {type(query).__name__}")
         connection = duckdb.connect()
         pattern = str(self.path.resolve()).replace("'", "''")
         for name in (*TABLES, "spans", "tracks", "instants", "counters", "edges"):
@@ -119,13 +118,7 @@ class Job:
                 f"read_parquet('{files}', hive_partitioning=true, hive_types={{'rank': INTEGER}}, union_by_name=true)"
             )
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {read}")  # noqa: S608  (our own names)
-        try:
-            answer = connection.sql(query)
-        except duckdb.Error as error:
-            raise UsageValueError(f"the query is wrong: {error}") from error
-        if answer is None:
-            raise UsageValueError(f"the query returns no rows: {query!r}; use SELECT")
-        return answer
+        return run_query(connection, query)
 
     def __repr__(self) -> str:
         return f"<Job of {len(self.manifest['ranks'])} ranks in {str(self.path)!r}>"

@@ -93,5 +93,5 @@ class KeyAverages(Sequence[KeyAverage]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return str(self.table())

@@ -38,7 +38,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     with_flops            floating-point operations of torch's operators, forward and backward
     with_modules          the modules inside `module` as spans, and with each operator the module it belongs to
     perf_counters         names of the kernel's counters, "cycles" or "instructions" (torch: events)
-    adjust_timestamps     backends' events are on clocks of their own: map them, and say how well that went
+    adjust_timestamps     backends' events are on clocks of their own: map them, and report how exact that is
     schedule              which steps are recorded, see ``schedule``; on_trace_ready(prof) after each recorded cycle
 
     Arguments up to `adjust_timestamps` may be positional, in this order, which is that of torch's edge profiler; a path
@@ -72,9 +72,10 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         experimental_config: object = None,
         execution_trace_observer: object = None,
         custom_trace_id_callback: object = None,
+        post_processing_timeout_s: object = None,
     ) -> None:
         ignored = (activities, use_cuda, acc_events, experimental_config, execution_trace_observer)
-        warn_ignored(dict(zip(IGNORED, (*ignored, custom_trace_id_callback), strict=True)))
+        warn_ignored(dict(zip(IGNORED, (*ignored, custom_trace_id_callback, post_processing_timeout_s), strict=True)))
         given = Options(
             either("module", module, "m", m),
             either("path", path, "fname", fname),
@@ -109,8 +110,8 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     def result(self) -> ProfilerResult:
         """What was recorded: the last complete cycle. Stop the profile first, or let its schedule end one."""
         if not self._results:
-            state = "; stop it first" if self._state in {"new", "running"} else ""
-            raise UsageError(f"there is no result yet: this profile is {self._state}{state}")
+            remedy = {"new": "; start it, and stop it", "running": "; stop it first"}.get(self._state, "")
+            raise UsageError(f"there is no result yet: this profile is {self._state}{remedy}")
         return self._results[-1]
 
     @property
@@ -138,6 +139,8 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
     def stop(self) -> ProfilerResult:
         """End, and give the result; it is saved if a path was given. A second time gives the same result again."""
         with self._lock:
+            if self._state == "new":
+                raise UsageError("this profile was not started; start it first")
             if self._state != "running":
                 return self.result
             self._state = "stopped"

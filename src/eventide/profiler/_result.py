@@ -96,7 +96,7 @@ class ProfilerResult:
         return self.save(path)
 
     def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "profile") -> str:
-        """The text of ``eventide report``; with a path it writes that text (.txt) or the results (.json) as well."""
+        """The text of ``eventide report``; with a path it writes a page (.html), the text or the results (.json)."""
         from eventide.report import report
 
         return report(self.trace, path, title=title)

@@ -32,7 +32,16 @@ def report(trace: Trace, path: str | os.PathLike[str] | None = None, *, title: s
     text = as_text(render_report(result))
     if path is not None:
         write_report(trace, result, path, suffix)
-    return text
+    return ReportText(text)
+
+
+class ReportText(str):
+    """The text of a report: a prompt shows its lines, not one quoted string."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self).rstrip("\n")
 
 
 def write_report(

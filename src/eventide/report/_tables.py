@@ -146,9 +146,9 @@ def host_table(result: Summary, most: int) -> Fitted:
     return table("Host code", ("kind", "self", "total", "count", "min", "median", "max"), rows, 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OperatorTable:
-    """Spans by name, with FLOPs and input shapes where there are any; ``print(table)`` shows it."""
+    """Spans by name, with FLOPs and input shapes where there are any; it prints as a table."""
 
     rows: tuple[OperatorRow, ...]
     left_out: tuple[OperatorRow, ...] = ()
@@ -180,7 +180,7 @@ class OperatorTable:
         heads += [*(["flops"] if flops else []), *(head for _, head in memory)]
         return table("Name", heads, cells, 3 if shapes else 2)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return as_text(self).rstrip("\n")
 
 

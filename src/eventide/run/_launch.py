@@ -66,7 +66,7 @@ def launch(
 
 
 def end_like(ended: Ended) -> int:
-    """The exit code of the program, or death by the same signal: our parent sees what the program would have shown."""
+    """The exit code of the program, or death by the same signal: the parent gets what the program would have given."""
     if ended.code >= 0:
         return ended.code
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped its core; ours is of no use

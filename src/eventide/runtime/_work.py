@@ -62,7 +62,8 @@ class Work(Generic[P, T]):
         return Work(self.fn.__get__(instance, owner), self.name, reads, writes, self.duration)
 
     def __repr__(self) -> str:
-        return f"<Work {self.name!r} reads={self.reads!r} writes={self.writes!r}>"
+        accesses = f" reads={self.reads!r} writes={self.writes!r}" if self.declared else ", accesses not declared"
+        return f"<Work {self.name!r}{accesses}>"
 
     def _checked(self, what: str, declared: Declared | None) -> tuple[str | Memory, ...]:
         """Names of parameters, checked now, or objects, resolved at submission."""

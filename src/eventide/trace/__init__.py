@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eventide.trace._redact import redacted
     from eventide.trace._save import writer_of
     from eventide.trace._schema import CATEGORIES, SCHEMAS
+    from eventide.trace._sql import run_query
     from eventide.trace._trace import Trace
     from eventide.trace._window import cut
 
@@ -36,6 +37,7 @@ __all__ = [
     "open_trace",
     "redacted",
     "register_method",
+    "run_query",
     "writer_of",
 ]
 
@@ -51,6 +53,7 @@ _ON_USE = {
     "open_trace": "_open",
     "redacted": "_redact",
     "register_method": "_methods",
+    "run_query": "_sql",
     "writer_of": "_save",
 }
 __getattr__ = lazy_names(__name__, _ON_USE, "eventide", "Trace", "open_trace")

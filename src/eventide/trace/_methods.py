@@ -135,7 +135,7 @@ class TraceMethods:
             """What explains the difference to the trace `b`: an ``eventide.analysis.Comparison``."""
 
         def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "trace") -> str:
-            """The text of ``eventide report``; with a path it writes that text (.txt) or the results (.json) too."""
+            """The text of ``eventide report``; with a path it also writes that text, a .html page or .json results."""
 
 
 def register_method(name: str, module: str, function: str, doc: str) -> Subscription:

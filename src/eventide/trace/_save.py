@@ -58,7 +58,7 @@ def writer_of(target: Path) -> str:
     for suffix, module in (EXPORTS | WRITERS).items():
         if name.endswith(suffix):
             return module
-    raise UsageValueError(f"cannot tell from {target.name!r} what to write; {_CHOICE}")
+    raise UsageValueError(f"{target.name!r} has no suffix of a format that is written; {_CHOICE}")
 
 
 def _refuse_to_replace(target: Path) -> None:

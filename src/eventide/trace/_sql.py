@@ -19,13 +19,20 @@ def query_tables(tables: Mapping[str, pa.Table], query: str) -> duckdb.DuckDBPyR
     """The result as a relation, evaluated when it is fetched; UsageValueError with the message of DuckDB."""
     import duckdb
 
-    if not isinstance(query, str):
-        raise UsageTypeError(f"sql takes the query as text, not {type(query).__name__}")
     connection = duckdb.connect()
     # A query that names no table may list all of them.
-    named = {name for name in tables if re.search(rf"\b{name}\b", query, re.IGNORECASE)} or set(tables)
+    named = {name for name in tables if re.search(rf"\b{name}\b", str(query), re.IGNORECASE)} or set(tables)
     for name in named:
         connection.register(name, _with_ids(tables[name]))
+    return run_query(connection, query)
+
+
+def run_query(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyRelation:
+    """The result of a query on the tables of a connection; UsageValueError with the message of DuckDB."""
+    import duckdb
+
+    if not isinstance(query, str):
+        raise UsageTypeError(f"sql takes the query as text, not {type(query).__name__}")
     try:
         answer = connection.sql(query)
     except duckdb.Error as error:

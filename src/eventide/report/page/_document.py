@@ -17,11 +17,7 @@ _PATTERN = (
 
 def document(title: str, facts: str, main: str, *, command: str, dialog: str = "", data: str = "") -> str:
     """A whole page; `main`, `dialog` and `data` are HTML. The script runs only where there is `data`."""
-    script, style = _asset("app.js") if data else "", _asset("style.css")
-    allowed = f"script-src '{_hash(script)}'; " if script else ""
-    policy = (
-        f"default-src 'none'; {allowed}style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    script = _asset("app.js") if data else ""
     tools = (
         '<div class="tools"><button id="theme" type="button">Light or dark</button>'
         '<button id="helpButton" type="button">Keys (?)</button></div>'
@@ -29,6 +25,20 @@ def document(title: str, facts: str, main: str, *, command: str, dialog: str = "
         else ""
     )
     running = f"{dialog}\n{data}\n<script>{script}</script>" if script else ""
+    body = f"""{_PATTERN}
+<header><h1>{text(title)}</h1><p class="facts">{text(facts)}</p>{tools}</header>
+<main>
+{main}
+</main>
+<footer>Made by {text(command)}. The file holds all that it shows, and loads nothing.</footer>
+{running}"""
+    allowed = f"script-src '{_hash(script)}'; img-src data:; " if script else "img-src data:; "
+    return frame(title, _asset("style.css"), body, allowed)
+
+
+def frame(title: str, style: str, body: str, allowed: str = "") -> str:
+    """The file around the body of a page; `allowed` are directives of its policy beside that for the style."""
+    policy = f"default-src 'none'; {allowed}style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -39,13 +49,7 @@ def document(title: str, facts: str, main: str, *, command: str, dialog: str = "
 <style>{style}</style>
 </head>
 <body>
-{_PATTERN}
-<header><h1>{text(title)}</h1><p class="facts">{text(facts)}</p>{tools}</header>
-<main>
-{main}
-</main>
-<footer>Made by {text(command)}. The file holds all that it shows, and loads nothing.</footer>
-{running}
+{body}
 </body>
 </html>
 """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +9,7 @@ import numpy as np
 from eventide._util import format as f
 from eventide._util.html_text import text
 from eventide.jobs import JobReport
+from eventide.report.page._document import frame
 
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
@@ -31,21 +30,9 @@ _SCALE = ("#f1f5f9", "#c6dbef", "#9ecae1", "#6baed6", "#f6b26b", "#e67e22", "#c0
 
 def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str:
     """The page as text; it loads nothing and runs nothing."""
-    style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode("ascii")
-    policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
     listed = "".join(f"<li>{text(each)}.</li>" for each in findings)
     unknown = "".join(f"<li>{text(each)}.</li>" for each in report.hidden)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{text(report.path)} - eventide</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<header><h1>{text(report.path)}</h1><p>{text(facts)}</p></header>
+    body = f"""<header><h1>{text(report.path)}</h1><p>{text(facts)}</p></header>
 <main>
 <section id="findings"><h2>Findings</h2><ol>{listed}</ol></section>
 {heat_map(report)}
@@ -53,10 +40,8 @@ def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str
 {_tables(report)}
 <section id="unknown"><h2>Not known</h2><ul>{unknown or "<li>Nothing is missing.</li>"}</ul></section>
 </main>
-<footer>Made by eventide job report. The file loads nothing.</footer>
-</body>
-</html>
-"""
+<footer>Made by eventide job report. The file loads nothing.</footer>"""
+    return frame(report.path, _STYLE, body)
 
 
 def heat_map(report: JobReport) -> str:

@@ -181,7 +181,7 @@ def _metadata(
     if began is None:
         warnings.append("the profile does not say when it began: its times count from its own start")
     for kind in ("errors", "warnings"):
-        warnings += [f"the profiler itself said: {text.decode('utf-8', 'replace')}" for text in found[kind]]
+        warnings += [f"reported by the profiler itself: {text.decode('utf-8', 'replace')}" for text in found[kind]]
     recorded = {name: len(next(iter(table.values()))) for name, table in tables.items()}
     return {
         "source": "jax",
