@@ -9,11 +9,14 @@ _processes   the recordings of child processes                      in the same
 _environment, _children   child processes are recorded too          in the program's process
 _bootstrap   the sitecustomize that runs before the program          in the program's process
 _child       the recording                                           in the program's process
+_attach      records a process that already runs                     in the process of the command
+_attached    that recording                                          in that process
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eventide.run._attach import Attached, attach
     from eventide.run._launch import Ended, end_like, launch
     from eventide.run._processes import clear, folder_for, recordings_of, summarized
     from eventide.run._results import Result, collect
@@ -21,10 +24,12 @@ if TYPE_CHECKING:
     from eventide.run._target import DiskFullError, recording_path, reserve
 
 __all__ = [
+    "Attached",
     "DiskFullError",
     "Ended",
     "Result",
     "Settings",
+    "attach",
     "clear",
     "collect",
     "end_like",
@@ -37,6 +42,8 @@ __all__ = [
 ]
 
 _ON_USE = {
+    "Attached": "_attach",
+    "attach": "_attach",
     "DiskFullError": "_target",
     "Ended": "_launch",
     "clear": "_processes",
