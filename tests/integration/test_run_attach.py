@@ -16,7 +16,7 @@ import eventide as et
 
 PATIENCE = 100
 ATTACHES = sys.version_info >= (3, 14)
-attaches = pytest.mark.skipif(not ATTACHES, reason="sys.remote_exec needs Python 3.14")
+attaches = pytest.mark.skipif(not ATTACHES, reason="sys.remote_exec came with Python 3.14")
 BUSY = """
 import sys, threading
 def spin():
@@ -60,7 +60,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-@pytest.mark.skipif(ATTACHES, reason="this Python can attach")
+@pytest.mark.skipif(ATTACHES, reason="sys.remote_exec came with this Python")
 def test_an_older_python_says_what_works_instead(tmp_path):
     done = run("--pid", str(os.getpid()), folder=tmp_path)
     assert done.returncode == 2

@@ -55,13 +55,17 @@ def run_program(
         collect,
         end_like,
         folder_for,
+        is_python,
         launch,
         recording_path,
+        refuse_options,
         reserve,
     )
 
     command = _command(program, module)
     check_report(report)
+    if not is_python(command):
+        refuse_options(program[0], start_on=bool(start_on), dump_on=bool(dump_on), children=children == "no")
     settings = Settings(
         path="",
         ring=ring,
@@ -77,7 +81,7 @@ def run_program(
     _check_signals(settings)
     document = Document(as_json)
     try:
-        target = output or reserve(module or _name(command[0]))
+        target = output or reserve(module or _name(program[0]))
         try:
             settings = replace(settings, path=str(recording_path(target)))
             if children == "yes" and not settings.start_on:
@@ -114,12 +118,16 @@ def _name(script: str) -> str:
 
 def _command(program: Sequence[str], module: str) -> list[str]:
     """The arguments of the interpreter."""
+    from eventide.run import command_of
+
     if module:
         return ["-m", module, *program]
     if not any(program[:1]):
         raise UsageValueError("name the program to run: eventide run script.py, or eventide run -m module")
     if program[0] == "-":  # the program is read from stdin
         return list(program)
+    if command := command_of(program):
+        return command
     require_file(program[0], "run")
     if Path(program[0]).suffix in _TRACES:
         raise UsageValueError(f"{program[0]} is not a program; to open a trace, use: eventide report {program[0]}")
