@@ -25,7 +25,11 @@ exit 3
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHON": sys.executable, "PATH": os.pathsep.join(map(str, (folder / "bin", BIN, os.environ["PATH"])))}
+    environment = {
+        **os.environ,
+        "PYTHON": sys.executable,
+        "PATH": os.pathsep.join(map(str, (folder / "bin", BIN, os.environ["PATH"]))),
+    }
     return subprocess.run(
         [sys.executable, "-m", "eventide", "run", *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -47,6 +51,7 @@ def test_the_ranks_of_a_launcher_are_recorded(launcher, name: str):
     done = run(launcher, "-q", "-o", "t.eventide", "--json", "s.json", name, "-n", "2")
     assert (done.returncode, done.stdout, done.stderr) == (3, "rank 0\nrank 1\n", "")
     processes = json.loads((launcher / "s.json").read_text())["processes"]["rows"]
+    assert (processes[0]["name"], processes[0]["command"]) == (Path(name).name, f"{name} -n 2")
     assert sorted(row["rank"] for row in processes if row["rank"] is not None) == [0, 1]
     recorded = [et.open_trace(path).metadata["process"] for path in (launcher / "t-children").iterdir()]
     assert sorted((one["rank"], one["world_size"], one["launcher"]) for one in recorded) == [

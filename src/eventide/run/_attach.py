@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from eventide.run._settings import Settings
 
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_PAUSE = 0.02  # seconds between two looks at what the process says
+_PAUSE = 0.02  # seconds between two looks at the status
 _PATIENCE = 2.0  # seconds until the user reads why nothing happens
+_OVER = {"complete", "exits"}  # states of a recording whose file is complete
 _PACKAGES = str(Path(eventide.__file__).parents[1])
 _CALL = """
 import sys
@@ -83,7 +84,7 @@ def attach(pid: int, settings: Settings, say: Callable[[str], None], begun: Call
                 if not exchange.is_over():
                     exchange.run("end()")
                     exchange.wait("complete", say)
-            peak, runs = _peak_bytes(pid), exchange.runs
+            peak, runs = _peak_bytes(pid), exchange.continues()
         return Attached(began, time.monotonic() - start, 0, peak, pid, runs)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -126,6 +127,12 @@ class _Exchange:
         """Whether the process still runs."""
         return not select.select([self._watch], [], [], 0)[0]
 
+    def continues(self) -> bool:
+        """Whether the process runs on; its last handler at exit may be ours."""
+        if self.runs and self._state() == "exits":
+            select.select([self._watch], [], [], _PATIENCE)
+        return self.runs
+
     def run(self, call: str) -> None:
         """Let the process execute _attached.CALL soon."""
         status = f"{self.folder}/{STATUS}"
@@ -154,7 +161,7 @@ class _Exchange:
         deadline: float | None = time.monotonic() + _PATIENCE
         for signalled in self._looks():
             found = self._state()
-            if found in {state, "complete"}:
+            if found in {state, *_OVER}:
                 self._idle = True
                 return True
             if signalled:
@@ -170,7 +177,7 @@ class _Exchange:
     def is_over(self) -> bool:
         """Wait while it records; False if a signal says to stop now."""
         for signalled in self._looks():
-            if self._state() == "complete":
+            if self._state() in _OVER:
                 return True
             if signalled:
                 return False

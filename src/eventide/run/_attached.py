@@ -22,6 +22,7 @@ class _Attached:
         self.recording: Any = None
         self.adapters: Any = None
         self.folder = ""
+        self.exits = False
 
 
 _attached = _Attached()
@@ -32,7 +33,7 @@ def begin(folder: str, text: str) -> None:
     try:
         _begin(folder, text)
     except Exception as error:  # noqa: BLE001 - never into the program
-        _tell(folder, error=str(error))
+        _write_status(folder, error=str(error))
 
 
 def end() -> None:
@@ -41,7 +42,7 @@ def end() -> None:
         if _attached.recording is not None:
             _stop()
     except Exception as error:  # noqa: BLE001 - as above
-        _tell(_attached.folder, error=str(error))
+        _write_status(_attached.folder, error=str(error))
 
 
 def _begin(folder: str, text: str) -> None:
@@ -61,8 +62,8 @@ def _begin(folder: str, text: str) -> None:
     recording.start()
     _attached.recording = recording
     _attached.adapters = integrations.install_when_imported()
-    process.at_exit(_stop, last=True)
-    _tell(folder, state="recording")
+    process.at_exit(_exit, last=True)
+    _write_status(folder, state="recording")
 
 
 def _stop() -> None:
@@ -70,19 +71,24 @@ def _stop() -> None:
         _attached.recording.stop()
 
 
+def _exit() -> None:
+    _attached.exits = True
+    _stop()
+
+
 def _stopped() -> None:
     """The file is complete: by end(), by --seconds, or at exit."""
     from eventide._util import process
 
     _attached.recording = None
-    process.cancel_at_exit(_stop)
+    process.cancel_at_exit(_exit)
     if _attached.adapters is not None:
         _attached.adapters.close()
         _attached.adapters = None
-    _tell(_attached.folder, state="complete")
+    _write_status(_attached.folder, state="exits" if _attached.exits else "complete")
 
 
-def _tell(folder: str, **what: str) -> None:
+def _write_status(folder: str, **what: str) -> None:
     try:
         whole, part = f"{folder}/{STATUS}", f"{folder}/{STATUS}.part"
         with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib may not be imported there
