@@ -35,9 +35,9 @@ sys.exit(5)
 """
 
 
-def run(*options: str, folder: Path, **more: object) -> subprocess.CompletedProcess[str]:
+def run(*options: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "eventide", "run", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False, **more)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.fixture

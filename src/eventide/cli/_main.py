@@ -53,7 +53,7 @@ def report_error(error: BaseException) -> int:
     """The exit code for an error of a command, which is printed."""
 
     def fail() -> None:
-        raise typer.Abort if isinstance(error, KeyboardInterrupt) else error
+        raise typer.Abort() if isinstance(error, KeyboardInterrupt) else error
 
     return _outcome(fail)
 

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import eventide
 from eventide.errors import UsageValueError
 from eventide.run._attached import STATUS
 from eventide.run._launch import Ended
@@ -34,7 +33,7 @@ _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _PAUSE = 0.02  # seconds between two looks at the status
 _PATIENCE = 2.0  # seconds until the user reads why nothing happens
 _OVER = {"complete", "exits"}  # states of a recording whose file is complete
-_PACKAGES = str(Path(eventide.__file__).parents[1])
+_PACKAGES = str(Path(__file__).parents[2])
 _CALL = """
 import sys
 sys.path.append({packages!r})
