@@ -8,6 +8,7 @@ from tests.programs.__main__ import PROGRAMS, contents, line, measure
 
 pytestmark = pytest.mark.heavy
 QUICK = ["timeit", "threads", "exit code 3", "an exception", "a kill (SIGKILL)", "C++ extension with spans"]
+QUICK += ["a full disk", "a daemon, fork twice", "os.execv"]
 
 
 @pytest.mark.parametrize("program", [each for each in PROGRAMS if each.name in QUICK], ids=lambda each: each.name)
@@ -17,6 +18,12 @@ def test_a_program_runs_as_alone_and_its_row_is_made(program):
     row = measure(program, tools=False)
     assert row.differences == [], (row.plain, row.watched)
     assert line(row).startswith(f"| {program.name} | yes | {row.plain.code} | {contents(row.report)} |")
+
+
+def test_a_row_counts_the_processes_of_the_run():
+    row = measure(next(each for each in PROGRAMS if each.name == "a daemon, fork twice"), tools=False)
+    assert len(row.report["processes"]["rows"]) == 3
+    assert "3 processes" in contents(row.report)
 
 
 def test_what_differs_is_named():

@@ -77,3 +77,14 @@ def test_a_place_for_json_that_cannot_be_written_is_refused_before_the_program_r
     assert (done.returncode, done.stdout) == (2, "")
     assert f"--json {where} cannot be written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
+
+
+@pytest.mark.parametrize("options", [[], ["--torch", "none"]], ids=["usual", "others"])
+def test_a_program_from_stdin_runs_as_python_runs_it(tmp_path, options: Sequence[str]):
+    command = [sys.executable, "-m", "eventide", "run", "-q", *options, "-", "a", "-q"]
+    program = "import sys\nprint(sys.argv, __name__)\nsys.exit(3)\n"
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, input=program, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "['-', 'a', '-q'] __main__\n", "")
+    assert [path.name.partition("-")[0] for path in tmp_path.iterdir()] == ["stdin"]

@@ -24,9 +24,11 @@ PROGRAMS: list[Program] = [*python_programs.PROGRAMS, *process_programs.PROGRAMS
 HEAD = """# Programs that were not written for Eventide
 
 `python -m tests.programs` runs each program alone and under `eventide run`, and writes this page. "Same" is output,
-errors and exit code, without times, ports and process ids; "recorded" is what the newest recording of the folder has,
-"first" the first finding of `eventide report`. A row is of the latest run of its program; seconds are wall times of one
-run each on a shared machine with two cores.
+errors and exit code, without times, ports, process ids and lines of Eventide ("eventide: ..."); "recorded" is what the
+newest recording of the folder has, "first" the first finding of `eventide report`. A row is of the latest run of its
+program; seconds are wall times of one run each on a shared machine with two cores.
+
+What differs: at a crash `faulthandler` lists all threads, and the sampler of Eventide is one.
 
 | program | same | exit code | recorded | first | alone | recorded |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -94,7 +96,7 @@ def contents(report: dict[str, Any] | None) -> str:
         "threads": len(samples.get("threads", ())),
         "compiles": (report.get("compiles") or {}).get("count", 0),
         "steps": len(report.get("steps") or ()),
-        "processes": len(report.get("processes") or report.get("ranks") or ()),
+        "processes": len((report.get("processes") or {}).get("rows") or report.get("ranks") or ()),
     }
     parts = [f"{count:,} {name if count > 1 else _one(name)}" for name, count in found.items() if count]
     return ", ".join(parts) or "an empty recording"
@@ -142,7 +144,8 @@ def write_page(rows: list[Row]) -> None:
     first = kept_rows(one) | {cell(row.program.name): line(row) for row in rows}
     second = kept_rows(two) | {cell(row.program.name): tools_line(row) for row in rows if row.program.compared}
     names = [cell(program.name) for program in PROGRAMS]
-    missing = [f"{program.name} (needs {program.missing()})" for program in PROGRAMS if program.missing()]
+    without = [program for program in PROGRAMS if program.missing() and cell(program.name) not in first]
+    missing = [f"{program.name} (needs {program.missing()})" for program in without]
     left_out = f"\nNot run on this machine: {', '.join(missing)}.\n" if missing else ""
     tables = ("".join(table[name] for name in names if name in table) for table in (first, second))
     PAGE.write_text(HEAD + next(tables) + left_out + TOOLS + next(tables))

@@ -112,9 +112,5 @@ PROGRAMS = [
     Program("JAX", ["p.py"], {"p.py": JAX}, ["jax"]),
     Program("Numba", ["p.py"], {"p.py": NUMBA}, ["numba"]),
     Program("pyopencl", ["p.py"], {"p.py": OPENCL}, ["pyopencl"]),
-    Program(
-        "mpirun of two", ["p.py"], {"p.py": "import os\nprint('rank', os.environ['OMPI_COMM_WORLD_RANK'])\n"},
-        ["mpirun"], launcher=["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"], sorted_output=True,
-    ),
     Program("C++ extension with spans", ["p.py"], {"p.py": EXTENSION}, ["g++"], prepare=build_extension),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 PATIENCE = 300
@@ -27,7 +27,8 @@ class Program:
     needs: Sequence[str] = ()  # modules and commands
     drive: Callable[[subprocess.Popen[str]], None] | None = None
     prepare: Callable[[Path], None] | None = None
-    launcher: Sequence[str] = ()  # a command in front of python
+    launcher: Sequence[str] = ()  # a command in front of python; `eventide run` starts it
+    attached: bool = False  # `eventide run --pid` records it while it runs
     sorted_output: bool = False  # processes print in any order
     options: Sequence[str] = ()  # of `eventide run`
     torch: bool = False  # torch.profiler applies
@@ -35,11 +36,12 @@ class Program:
 
     def missing(self) -> str:
         """What it needs and this machine lacks; empty if nothing."""
-        return ", ".join(each for each in self.needs if not (shutil.which(each) or _is_module(each)))
+        return ", ".join(each for each in self.needs if not _exists(each))
 
 
-def _is_module(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
+def _exists(name: str) -> bool:
+    """Whether there is a command, a module, or a function of sys with that name."""
+    return bool(shutil.which(name)) or hasattr(sys, name) or importlib.util.find_spec(name) is not None
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,16 @@ def alone(program: Program, folder: Path) -> Ran:
 def recorded(program: Program, folder: Path) -> Ran:
     """The same under `eventide run`; the recording stays in the folder."""
     eventide = [sys.executable, "-m", "eventide", "run", "-q", *program.options]
-    if program.launcher:
-        return run(program, [*program.launcher, *eventide, *program.command], folder)
-    return run(program, [*eventide, *program.command], folder)
+    if program.attached:
+        done = run(replace(program, drive=attach), [sys.executable, *program.command], folder)
+    else:
+        python = [*program.launcher, sys.executable] if program.launcher else []
+        done = run(program, [*eventide, *python, *program.command], folder)
+    lines = done.err.splitlines(keepends=True)
+    return replace(done, err="".join(line for line in lines if not line.startswith("eventide: ")))
+
+
+def attach(process: subprocess.Popen[str]) -> None:
+    """Record a process that runs for a second, into its folder."""
+    command = [sys.executable, "-m", "eventide", "run", "-q", "--pid", str(process.pid), "--seconds", "1"]
+    subprocess.run(command, cwd=f"/proc/{process.pid}/cwd", check=True)

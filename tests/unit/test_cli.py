@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 import eventide as et
-from eventide.cli import _main, main
-from eventide.cli.commands import _run
+from eventide.cli import _main, _run_program, main
 from eventide.report import Fitted
 
 
@@ -91,7 +90,7 @@ def test_the_command_line_error_class_covers_all_errors_of_typer():
     ],
 )
 def test_shapes_and_flops_of_torch_bring_its_operators_and_modules_do_not(given, wanted):
-    assert _run.torch_parts(given) == wanted
+    assert _run_program.torch_parts(given) == wanted
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

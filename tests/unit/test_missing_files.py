@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import eventide as et
-from eventide.cli._arguments import require_file, trace_or_newest
+from eventide.cli._arguments import trace_or_newest
+from eventide.cli._files import require_file
 from eventide.run import recording_path
 from eventide.sanitizer import load_suppressions
 from eventide.testing.conformance import Report

@@ -19,6 +19,7 @@ from eventide.trace import Trace
 _IDLE = 0.2  # a worker that ran less than this share of its life
 _EQUAL = 0.1  # of the usual time in collectives: a smaller difference is none
 _FEW = 20  # samples, of which a share says little
+_BECOMES = "eventide/run/_exec.py"  # the script that becomes the program that was named to `eventide run`
 _SERVER = "multiprocessing.forkserver"
 _LIBRARY = ("/lib/python3", "-packages/", "<frozen")
 
@@ -178,6 +179,8 @@ def _process(file: str, trace: Trace) -> Process:
     kind = str(about.get("kind", "main"))
     rank = about.get("rank")
     words = [str(program.get("program", "")), *map(str, program.get("arguments", ()))]
+    if words[0].endswith(_BECOMES):
+        words = words[1:] or [""]
     name = f"rank {rank}" if rank is not None else given or _program(words[0], kind)
     ran, waited_at = _main_thread(trace, about.get("pid"))
     times = _extent(trace)

@@ -31,7 +31,7 @@ class ProgramCommand(TyperCommand):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         flags = {name for one in self.params for name in one.opts if getattr(one, "is_flag", False)}
         place = 0
-        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+        while place < len(args) and args[place].startswith("-") and args[place] not in {"-", "--"}:
             if args[place] == "-m" and place + 1 < len(args):
                 args = [*args[: place + 2], "--", *args[place + 2 :]]
                 break
@@ -39,16 +39,6 @@ class ProgramCommand(TyperCommand):
         if place < len(args) and Path(args[place]).suffix in _DATA:
             ctx.allow_interspersed_args = True
         return super().parse_args(ctx, args)
-
-
-def require_file(path: str, command: str) -> None:
-    """Raise if there is no such file, with a hint if the name may be that of a module."""
-    if Path(path).exists():
-        return
-    parts = path.split(".")
-    module = all(part.isidentifier() for part in parts) and parts[-1] not in {"py", "eventide", "json", "pftrace"}
-    hint = f"; to {command} a module, use: eventide {command} -m {path}" if module else "; check the path"
-    raise TraceFileError(f"there is no file {path}{hint}", errno.ENOENT, path)
 
 
 def trace_or_newest(given: Path | None) -> Path:

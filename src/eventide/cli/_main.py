@@ -8,7 +8,7 @@ import errno
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import typer
@@ -49,9 +49,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def report_error(error: BaseException) -> int:
+    """The exit code for an error of a command, which is printed."""
+
+    def fail() -> None:
+        raise typer.Abort() if isinstance(error, KeyboardInterrupt) else error
+
+    return _outcome(fail)
+
+
 def _exit_code(arguments: Sequence[str] | None) -> int:
+    return _outcome(lambda: app(args=arguments, prog_name="eventide", standalone_mode=False))
+
+
+def _outcome(command: Callable[[], object]) -> int:
     try:
-        code = app(args=arguments, prog_name="eventide", standalone_mode=False)
+        code = command()
         _output.flush()  # now: of a later error Python would choose the exit code
     except _CommandLineError as error:
         return _fail(_describe(error))

@@ -7,23 +7,27 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:  # rich is imported where it is used: `eventide run -q` prints nothing
+    from rich.console import Console, RenderableType
 
 Step = Callable[[str], None]  # called before each step of long work, with its description
 # Names are printed unchanged: no colours for numbers, and ":x:" is not an emoji.
 _PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
 
 
-def stdout() -> Console:
+def stdout() -> "Console":
     """The console for results."""
+    from rich.console import Console
+
     return Console(**_PLAIN)
 
 
-def stderr() -> Console:
+def stderr() -> "Console":
     """The console for what accompanies the output of a program; 100 columns if it is not a terminal."""
+    from rich.console import Console
+
     console = Console(stderr=True, **_PLAIN)
     wide = console.is_terminal or "COLUMNS" in os.environ
     return console if wide else Console(stderr=True, width=100, **_PLAIN)
@@ -60,6 +64,9 @@ def discard(stream: TextIO) -> None:
 @contextmanager
 def progress(total: int) -> Iterator[Step]:
     """Show a bar on stderr while the body runs, if stderr is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:28}"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -77,6 +84,9 @@ def progress(total: int) -> Iterator[Step]:
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
     """A bar on stderr for work of a known number of parts: done, total, the name of the latest."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:28}"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -88,7 +98,7 @@ def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
         yield step
 
 
-def write_text(text: RenderableType, path: Path | None = None) -> None:
+def write_text(text: "RenderableType", path: Path | None = None) -> None:
     """Print with rich, or write to a file; 100 columns if the output is not a terminal."""
     from eventide.report import as_text, write_whole
 

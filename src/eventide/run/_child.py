@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +20,12 @@ from eventide.run._tasks import trace_tasks
 class RunRecording:
     """The recording of this process: started at once or by a signal, stopped by time, by the signal or at exit.
 
-    `step` is the number of steps that are complete, if a schedule counts them.
+    `step` is the number of steps that are complete, if a schedule counts them; `stopped` is called when the file is
+    complete.
     """
 
-    def __init__(self, settings: Settings, step: int | None = None) -> None:
+    def __init__(self, settings: Settings, step: int | None = None, stopped: Callable[[], None] = lambda: None) -> None:
+        self._on_stopped = stopped
         self._settings = settings
         self._step = step
         self._lock = allocate_lock()
@@ -84,6 +87,7 @@ class RunRecording:
         if self._settings.children:
             self._describe()
         recorder.close()
+        self._on_stopped()
 
     def _describe(self) -> None:
         """What is only known at the end: the name of the process, and the children that still run."""
@@ -191,6 +195,14 @@ class Current:
             self._recording.stop()
 
 
+_current: list[Current] = []  # of `eventide run`
+
+
+def is_recorded() -> bool:
+    """Whether `eventide run` started this process."""
+    return bool(_current)
+
+
 def _as_child(settings: Settings) -> Settings:
     from eventide.recording import is_child
     from eventide.run._children import child_path
@@ -210,6 +222,7 @@ def start(text: str) -> None:
     if settings.parent:
         settings = _as_child(settings)
     current = Current()
+    _current.append(current)
     recording = current.begin(settings)
     integrations.install_when_imported()
     trace_tasks()

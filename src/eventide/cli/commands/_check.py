@@ -13,7 +13,8 @@ import typer
 
 from eventide.cli import _output
 from eventide.cli._app import app
-from eventide.cli._arguments import Json, ProgramCommand, require_file, trace_or_newest
+from eventide.cli._arguments import Json, ProgramCommand, trace_or_newest
+from eventide.cli._files import require_file
 from eventide.errors import UsageValueError
 
 if TYPE_CHECKING:
