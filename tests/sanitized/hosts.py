@@ -265,8 +265,8 @@ def streams_that_are_lent(device, bug):
             stream.submit(produce, scratch[stream], n)
             stream.submit(double, scratch[stream], results[n]).result()
             et.host_access(writes=scratch[stream])
-            with lock:
-                if not bug:
+            if not bug:
+                with lock:
                     pool.append(stream)
 
     _run([threading.Thread(target=request, args=(n,)) for n in range(6)])

@@ -197,9 +197,10 @@ def timer_that_flushes(device, bug):
 
 
 def slices_of_an_executor(device, bug):
-    data = np.zeros(64)
+    data, together = np.zeros(64), threading.Barrier(4)
 
     def job(n):
+        together.wait()  # a thread each
         part = data[n * 16 : n * 16 + (24 if bug and n < 3 else 16)]
         et.Stream(device).submit(produce, part, n).result()
 

@@ -33,6 +33,7 @@ POSSIBLE_BUGS = {
             "pipe_that_wakes",
             "executor_in_an_event_loop",
             "streams_that_are_lent",
+            "slices_of_an_executor",
         ),
         "a thread that has done or waited for the first could hand over in a way that is unseen",
     ),
