@@ -96,7 +96,7 @@ def permits_of(thing: Any, free: Callable[[], int]) -> Permits:
 
 
 def forget_permits() -> None:
-    """From now on nobody counts, so what was counted is no longer true."""
+    """Nothing is traced from now on, so what was counted is no longer true."""
     global _round  # noqa: PLW0603 - one for the process
     _round += 1
 
