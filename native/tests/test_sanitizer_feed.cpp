@@ -59,6 +59,25 @@ TEST(one_that_gave_up_covers_nothing) {
     CHECK(f.found() == 1);
 }
 
+TEST(cancelled_work_accesses_nothing_and_what_it_replaced_returns) {
+    for (const size_t earlier : {0, 1}) {
+        for (const bool before : {false, true}) {  // the cancellation, or the other access
+            Fed f;
+            if (earlier) f.submit(1, 1, bytes);
+            f.submit(1, 2, bytes);
+            HookRecord cancelled{.hook = Hook::host_wait, .stream = 1, .work = 2};
+            cancelled.name = "cancelled";
+            if (before) f.feed_record(cancelled);
+            f.submit(2, 3, bytes);
+            if (!before) f.feed_record(cancelled);
+            f.engine.finish({.thread = 1}, false);
+            size_t found = 0;
+            for (const Finding& finding : f.engine.findings()) found += finding.count > 0;
+            CHECK(found == earlier);
+        }
+    }
+}
+
 TEST(a_synchronization_by_hand_has_no_number_and_no_end) {
     Fed f;
     f.submit(1, 1, bytes);

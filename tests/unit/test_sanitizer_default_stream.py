@@ -33,7 +33,7 @@ def fill(array):
 def both(tmp_path, program, *streams):
     """The kinds of findings, live and stored, which must be the same."""
     path = tmp_path / "run.eventide"
-    with et.Recorder(path), et.sanitize() as live:
+    with et.Recorder(path, stacks=True), et.sanitize() as live:  # waits of one place in the code are one finding
         program(*streams)
     stored = check_trace(open_trace(path))
     assert [f.kind for f in stored] == [f.kind for f in live]

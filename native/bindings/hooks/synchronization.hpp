@@ -16,13 +16,16 @@ inline bool fire_keeping_exception(const HookRecord& record) {
 }
 
 // Fires host_wait: this thread has observed, without blocking in a synchronization, that something of a stream is
-// complete. False if a listener raised. Without a listener: one load.
-inline bool host_observed_completion(const Stream* stream, uint64_t event, uint64_t version, uint64_t work) {
+// complete. name "cancelled": it has cancelled that work, which will not run. False if a listener raised. Without a
+// listener: one load.
+inline bool host_observed_completion(const Stream* stream, uint64_t event, uint64_t version, uint64_t work,
+                                     std::string_view name = {}) {
     if (!stream || !hub::listening(Hook::host_wait)) return true;
     HookRecord r{.hook = Hook::host_wait, .device = stream->device_id, .stream = stream->id};
     r.event = event;
     r.version = version;
     r.work = work;
+    r.name = name;
     return fire_keeping_exception(r);
 }
 

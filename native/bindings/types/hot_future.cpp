@@ -245,6 +245,7 @@ PyObject* m_cancel(PyObject* self, PyObject*) {
     } while (!f->word.compare_exchange_weak(w, w | cancelled, std::memory_order_acq_rel));
     if (w & has_sleepers) futex::wake_all(f->word);
     if (w & (has_condition | has_callbacks)) notifier::post(new DeliverTask((Future*)Py_NewRef(self)));
+    if (!host_observed_completion(f->stream, 0, 0, f->work_id, "cancelled")) return nullptr;
     Py_RETURN_TRUE;
 }
 

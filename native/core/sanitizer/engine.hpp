@@ -166,6 +166,9 @@ class Engine {
     // owner. Exact as long as no more than 16 declared accesses of a range were submitted while work was still to be
     // observed.
     void work_access(const At& at, uint64_t stream, std::span<const Range> reads, std::span<const Range> writes);
+    // It was cancelled before it began: its accesses do not happen. Of what they replaced in the shadow, those of its own
+    // stream return.
+    void cancel_work(uint64_t stream, uint64_t work);
     void host_access(const At& at, std::span<const Range> reads, std::span<const Range> writes);
 
     void create_event(const At& at, uint64_t event);

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sanitizer/engine.hpp"
@@ -70,11 +71,19 @@ struct EventState {
     Entry by;  // its creation
 };
 
-// A certain conflict of two actions, which a signal that one of them receives later may refute.
+// A conflict of two actions. A signal that one of them receives later, or its cancellation, may refute it.
 struct Conflict {
     size_t finding;
     uint32_t first_slot, second_slot;
     uint64_t first_count, second_count;
+    Doubt doubt;
+    bool before;  // what the first has replaced conflicts with the second as well
+
+    // Whether it does not exist if that action does not happen.
+    bool rests_on(const Point& p) const {
+        return (second_slot == p.slot && second_count == p.count) ||
+               (first_slot == p.slot && first_count == p.count && !before);
+    }
 };
 
 // All runs of one wait or synchronization in the code.
@@ -117,6 +126,7 @@ struct Engine::State {
     std::map<std::tuple<uint64_t, uint64_t, uint64_t>, size_t> seen;
     std::pair<uint64_t, uint64_t> last_pair;  // the works of the last finding
     std::deque<Conflict> conflicts;           // the last ones
+    std::unordered_set<uint64_t> cancelled;   // works whose entries may still be in the shadow
     std::vector<Agent*> with_inside;          // streams whose `inside` is not empty
     std::unordered_map<uint64_t, uint32_t> site_of;
     std::vector<Site> sites;
@@ -189,9 +199,11 @@ struct Engine::State {
     void conflict(const Segment& s, const Entry& before, const Entry& now, const Agent& a);
     void used_freed(const Segment& s, const Entry& e, const Agent& a);
     void release(Segment& s, const Entry& by, const Point& at, const std::vector<Point>& users);
+    void drop_cancelled(Segment& s);
 
     // findings (findings.cpp)
-    void report(Finding&& f, const Entry* first = nullptr, const Entry* second = nullptr);
+    void report(Finding&& f, const Entry* first = nullptr, const Entry* second = nullptr, bool before = false);
+    void retract(const Point& of);                       // that action does not happen
     bool follows(const Entry& e, const Agent& a) const;  // when late: the entry was added before, and comes after
     Party party(const Entry& e, Party::Is is, uint64_t start, uint64_t end);
     Fix ordering_fix(const Entry& first, const Entry& second);

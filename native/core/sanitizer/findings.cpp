@@ -9,7 +9,7 @@ namespace eventide::sanitizer {
 namespace {
 
 constexpr size_t max_pieces = 64;
-constexpr size_t kept_conflicts = 256;
+constexpr size_t kept_conflicts = 512;
 constexpr size_t max_findings = 10000;  // different ones; more are only counted with the last
 
 constexpr std::string_view kinds[] = {
@@ -128,8 +128,23 @@ Fix Engine::State::ordering_fix(const Entry& first, const Entry& second) {
     return fix;
 }
 
-// first and second: of a conflict that a later signal may refute.
-void Engine::State::report(Finding&& f, const Entry* first, const Entry* second) {
+void Engine::State::retract(const Point& of) {
+    std::erase_if(conflicts, [&](const Conflict& c) {
+        if (!c.rests_on(of)) return false;
+        Finding& f = findings[c.finding];
+        --f.count;
+        f.sure -= c.doubt == Doubt::none;
+        f.certain = f.sure > 0;
+        return true;
+    });
+    for (const Conflict& c : conflicts) {  // what remains of a finding that was certain
+        Finding& f = findings[c.finding];
+        if (!f.certain && f.doubt == Doubt::none) f.doubt = c.doubt;
+    }
+}
+
+// first and second: of a conflict that may be refuted later; before: Conflict::before.
+void Engine::State::report(Finding&& f, const Entry* first, const Entry* second, bool before) {
     const std::pair works{f.first.work, f.second.work};
     const std::tuple key{place(f.first), place(f.second), uint64_t(f.kind)};
     if (strict && f.certain && !strict->state_->seen.contains(key)) {
@@ -140,8 +155,8 @@ void Engine::State::report(Finding&& f, const Entry* first, const Entry* second)
     const size_t number = std::min(it->second, max_findings - 1);
     const bool again = !fresh && works.second && works == last_pair;  // the same two conflict in another range
     last_pair = works;
-    if (f.certain && first && second && !again) {
-        conflicts.push_back({number, first->slot, second->slot, first->count, second->count});
+    if (first && second && !again) {
+        conflicts.push_back({number, first->slot, second->slot, first->count, second->count, f.doubt, before});
         if (conflicts.size() > kept_conflicts) conflicts.pop_front();
     }
     f.sure = f.certain;

@@ -161,6 +161,7 @@ void Feed::observed_complete(const At& at, const HookRecord& r) {
     if (r.event) return engine_.synchronize_event(at, r.event, version_of(r), false);
     const At here{.thread = at.thread, .stack = at.stack, .inside = at.inside};
     if (r.work && r.name == hub::inside_work) return entered(here, r);
+    if (r.work && r.name == "cancelled") return engine_.cancel_work(r.stream, r.work);
     if (r.work) return engine_.synchronize_work(here, r.stream, r.work);
     engine_.synchronize_stream(at, r.stream, false);
 }

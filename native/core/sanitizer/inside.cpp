@@ -105,6 +105,7 @@ void Engine::State::refute(const Agent& s, const Point& received) {
         return other == Place::behind && !complete ? Place::in : other;
     };
     std::erase_if(conflicts, [&](const Conflict& c) {
+        if (c.doubt != Doubt::none) return false;
         const Place where = std::max(order(c.first_slot, c.first_count, c.second_slot, c.second_count),
                                      order(c.second_slot, c.second_count, c.first_slot, c.first_count));
         if (where == Place::elsewhere) return false;

@@ -1,5 +1,6 @@
 // Races, and use after free: accesses against the shadow, and lifetimes of memory.
 #include <algorithm>
+#include <utility>
 
 #include "sanitizer/engine_state.hpp"
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr size_t max_entries = 1024;  // of one range: after races by many, or with many strides
 constexpr size_t max_kept = 16;       // of one range, for work that may still be observed
+constexpr size_t max_cancelled = 4096;
 
 // Whether an access replaces an older one that it is ordered after.
 bool replaces(const Entry& now, const Entry& before) noexcept {
@@ -19,6 +21,13 @@ Entry* same(Entries& all, const Entry& e) noexcept {
     for (Entry& x : all)
         if (x.slot == e.slot && x.count <= e.count && !x.old && x.same_shape(e)) return &x;
     return nullptr;
+}
+
+// Entry::replaced, of an entry that replaces another.
+uint32_t replaced_by(const Entry& now, const Entry& before) noexcept {
+    const uint64_t distance = now.count - before.count;
+    if (before.slot != now.slot || distance > UINT32_MAX) return 0;
+    return distance ? uint32_t(distance) : before.replaced;
 }
 
 // What record_stream holds: the streams' points at the free.
@@ -100,23 +109,31 @@ void Engine::State::meet(const Segment& s, const Entry& e, const Agent& a) {
 
 void Engine::State::touch(Segment& s, const Entry& e, const Agent& a) {
     if (s.lifetime && shadow.lifetime(s.lifetime).freed) return used_freed(s, e, a);
+    drop_cancelled(s);
     meet(s, e, a);
     // The next access may come before this one, and then this one must not replace those that it comes after.
     const bool early = unseen_streams && !late && !a.thread && s.writes.size() + s.reads.size() < max_kept;
     const bool keep = options.numbered || early;
     if (!e.write) {
-        if (Entry* mine = keep ? nullptr : same(s.reads, e))
-            *mine = e;
-        else
-            add(s.reads, e);
+        Entry* mine = keep ? nullptr : same(s.reads, e);
+        if (!mine) return add(s.reads, e);
+        const uint32_t distance = replaced_by(e, *mine);
+        *mine = e;
+        mine->replaced = distance;
         return;
     }
+    uint32_t nearest = 0;
     if (!keep) {
-        const auto over = [&](const Entry& x) { return replaces(e, x) && ordered(a, x) && !follows(x, a); };
+        const auto over = [&](const Entry& x) {
+            if (!replaces(e, x) || !ordered(a, x) || follows(x, a)) return false;
+            if (const uint32_t distance = replaced_by(e, x)) nearest = nearest ? std::min(nearest, distance) : distance;
+            return true;
+        };
         s.writes.erase_if(over);
         s.reads.erase_if(over);
     }
     add(s.writes, e);
+    if (nearest) (s.writes.end() - 1)->replaced = nearest;
 }
 
 void Engine::State::add(Entries& all, const Entry& e) const {
@@ -133,6 +150,34 @@ void Engine::State::accessed(const At& at, Agent& a, std::span<const Range> read
     }
     for (const Range& r : reads) touch(at, a, r, false);
     for (const Range& w : writes) touch(at, a, w, true);
+}
+
+void Engine::cancel_work(uint64_t stream, uint64_t work) {
+    State& st = *state_;
+    if (st.strict) st.strict->cancel_work(stream, work);
+    const auto it = st.streams.find(stream);
+    if (it == st.streams.end()) return;
+    bool exact = false;
+    const Point p = point_of(*it->second, work, &exact);
+    if (exact) st.retract(p);
+    st.cancelled.insert(work);
+    if (st.cancelled.size() < max_cancelled) return;
+    st.shadow.each([&](Segment& s) { st.drop_cancelled(s); });
+    st.cancelled.clear();
+}
+
+// What an entry has replaced takes its place; its name and its place in the code are not known any more.
+void Engine::State::drop_cancelled(Segment& s) {
+    if (cancelled.empty()) return;
+    const auto is = [&](Entry& e) {
+        if (e.stream == no_stream || !cancelled.contains(e.work)) return false;
+        if (!e.replaced) return true;
+        e.count -= std::exchange(e.replaced, 0);
+        e.work = 0;
+        return false;
+    };
+    s.writes.erase_if(is);
+    s.reads.erase_if(is);
 }
 
 void Engine::State::conflict(const Segment& s, const Entry& before, const Entry& now, const Agent& a) {
@@ -152,7 +197,8 @@ void Engine::State::conflict(const Segment& s, const Entry& before, const Entry&
     } else {
         f.fix = ordering_fix(before, now);
     }
-    report(std::move(f), &before, &now);
+    const uint64_t replaced = before.replaced ? before.count - before.replaced : 0;
+    report(std::move(f), &before, &now, a.known[before.slot] < replaced && a.slot != before.slot);
 }
 
 void Engine::allocate(const At& at, uint64_t address, uint64_t bytes, uint64_t stream) {
@@ -190,6 +236,7 @@ void Engine::State::used(uint64_t address, uint64_t stream) {
 
 // The memory is freed: which accesses are still pending?
 void Engine::State::release(Segment& s, const Entry& by, const Point& at, const std::vector<Point>& users) {
+    drop_cancelled(s);
     const bool fresh = !options.numbered && std::any_of(s.writes.begin(), s.writes.end(),
                                                         [](const Entry& w) { return !w.old && w.dense(); });
     for (Entries* all : {&s.writes, &s.reads}) {

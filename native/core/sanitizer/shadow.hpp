@@ -28,6 +28,7 @@ struct Entry {
     uint32_t stride = 0;  // 0: all bytes of the range; else `run` bytes from each address that is `phase` modulo stride
     uint32_t run = 0;
     uint32_t phase = 0;
+    uint32_t replaced = 0;  // so many works before it is that of its agent whose entry it has replaced; 0: none
     bool write = false;
     bool possible = false;   // an upper bound of what it touches
     bool old = false;        // of an earlier owner of the memory

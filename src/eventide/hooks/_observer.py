@@ -75,7 +75,10 @@ class Observer:
         """A host thread signals another one; ``record.handle`` is the token."""
 
     def host_wait(self, record: HookRecord) -> None:
-        """A host thread received a token, or observed that an event, work or a stream ended."""
+        """A host thread received a token, or observed that an event, work or a stream ended.
+
+        With the name ``cancelled``: it has cancelled that work in time.
+        """
 
 
 def observe(observer: Observer) -> Subscription:

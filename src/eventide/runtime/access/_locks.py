@@ -85,22 +85,34 @@ def is_tracked(condition: threading.Condition) -> bool:
     return isinstance(condition._lock, _Tracked)  # type: ignore[attr-defined]  # noqa: SLF001 - it has no other name
 
 
-def called_by_us() -> bool:
-    """True if the caller of the caller is this package, maybe through ``threading``: its locks guard its own state.
+_WITH_OWN_RULES = frozenset(
+    method.__code__
+    for kind in (threading.Semaphore, threading.BoundedSemaphore, threading.Event, threading.Barrier)
+    for method in vars(kind).values()
+    if hasattr(method, "__code__")
+)
+"""Of classes whose methods signal and receive as a whole; the locks inside of them order more than they promise."""
 
-    What they order is no hand-over of the program, and would hide its races.
+
+def guards_inner_state() -> bool:
+    """True if the caller of the caller is this package, a queue, a Semaphore ...: the lock guards its own state.
+
+    What such locks order is no hand-over of the program, and would hide its races.
     """
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the only way to the caller without a stack
     while frame is not None and frame.f_globals.get("__name__") == "threading":
+        if frame.f_code in _WITH_OWN_RULES:
+            return True
         frame = frame.f_back
-    return frame is not None and str(frame.f_globals.get("__name__", "")).startswith("eventide.")
+    module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
+    return module.startswith("eventide.") or module in {"queue", "concurrent.futures.thread"}
 
 
 def make_lock(original: Callable[[], Any]) -> Callable[[], Any]:
     """Replaces ``threading.Lock``."""
-    return lambda: original() if called_by_us() else _Tracked(original())
+    return lambda: original() if guards_inner_state() else _Tracked(original())
 
 
 def make_rlock(original: Callable[[], Any]) -> Callable[[], Any]:
     """Replaces ``threading.RLock``."""
-    return lambda: original() if called_by_us() else _TrackedRLock(original())
+    return lambda: original() if guards_inner_state() else _TrackedRLock(original())

@@ -2,13 +2,15 @@
 
 Thread start and join, queues, locks, Conditions, Events, Semaphores, Barriers, Futures of executors, pipes and
 ``call_soon_threadsafe`` of an event loop are patched while active and restored after. A hand-over is a signal by one
-thread and a wait by another, joined by a token; the patched functions otherwise behave as before. Not detected: a
-``Lock``, ``RLock`` or ``SimpleQueue`` that was made before, sockets, and threads that communicate through memory alone.
+thread and a wait by another, joined by a token; the patched functions otherwise behave as before. Queues, Semaphores,
+Events and executors order what they promise: the locks inside of them are not reported. Not detected: a ``Lock``,
+``RLock`` or ``SimpleQueue`` that was made before, sockets, and threads that communicate through memory alone.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
+import logging
 import queue
 import sys
 import threading
@@ -20,7 +22,8 @@ from typing import Any
 from eventide import _native
 from eventide._util.on_import import ImportHook, when_imported
 from eventide.runtime.access import _channels
-from eventide.runtime.access._locks import called_by_us, is_tracked, make_lock, make_rlock, token_of
+from eventide.runtime.access._locks import guards_inner_state, is_tracked, make_lock, make_rlock, token_of
+from eventide.runtime.access._permits import forget_permits, make_acquire, make_release, permits_of
 
 _users = 0
 _originals: list[tuple[Any, str, Any]] = []
@@ -66,6 +69,7 @@ def stop() -> None:
             while _originals:
                 setattr(*_originals.pop())
             _channels.forget_pipes()
+            forget_permits()
 
 
 def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
@@ -108,18 +112,30 @@ def _queue_put(original: Callable[..., None]) -> Callable[..., None]:
         token = _native.host_signal()
         with _items_lock:
             _items.setdefault(self, {}).setdefault(id(item), deque()).append(token)
+        room = permits_of(self, lambda: self.maxsize - self._qsize()) if self.maxsize > 0 else None
         try:
             original(self, item, block, timeout)
         except BaseException:
             _token_of_item(self, item, last=True)
             raise
+        if room is not None:
+            room.acquired()
 
     return put
 
 
 def _queue_get(original: Callable[..., Any]) -> Callable[..., Any]:
     def get(self: queue.Queue[Any], block: bool = True, timeout: float | None = None) -> Any:
-        item = original(self, block, timeout)
+        if self.maxsize <= 0:
+            item = original(self, block, timeout)
+        else:
+            room = permits_of(self, lambda: self.maxsize - self._qsize())
+            place, released = room.begin_release(), False
+            try:
+                item = original(self, block, timeout)
+                released = True
+            finally:
+                room.end_release(place, released)
         token = _token_of_item(self, item)
         if token:
             _native.host_wait(token)
@@ -169,7 +185,7 @@ def _of_untracked(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
         reporting = make(original)
 
         def call(self: threading.Condition, *args: Any, **kwargs: Any) -> Any:
-            return (original if is_tracked(self) or called_by_us() else reporting)(self, *args, **kwargs)
+            return (original if is_tracked(self) or guards_inner_state() else reporting)(self, *args, **kwargs)
 
         return call
 
@@ -196,10 +212,25 @@ def _callback_at_once(original: Callable[..., Any]) -> Callable[..., Any]:
     """The callback of a Future that is done runs in this thread."""
 
     def add_done_callback(self: Any, fn: Callable[..., Any]) -> None:
+        if getattr(fn, "__module__", None) == "asyncio.futures" and is_tracked(self._condition):
+            _add_of_loop(self, fn)
+            return
         self.done()  # receives
         original(self, fn)
 
     return add_done_callback
+
+
+def _add_of_loop(self: Any, fn: Callable[..., Any]) -> None:
+    """A callback by which asyncio has the result copied later: who adds it receives nothing, even if it is there."""
+    with self._condition._lock._inner:  # noqa: SLF001 - the lock without its signals
+        if self._state in {"PENDING", "RUNNING"}:
+            self._done_callbacks.append(fn)
+            return
+    try:
+        fn(self)
+    except Exception:
+        logging.getLogger("concurrent.futures").exception("exception calling callback for %r", self)
 
 
 def _executor_submit(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,13 +258,15 @@ _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (threading.Event, "set", _signals),
     (threading.Event, "is_set", _waits),
     (threading.Event, "wait", _waits),
-    (threading.Semaphore, "release", _signals),
-    (threading.BoundedSemaphore, "release", _signals),
-    (threading.Semaphore, "acquire", _waits),
-    (threading.Semaphore, "__enter__", _waits),
+    (threading.Semaphore, "release", make_release),
+    (threading.BoundedSemaphore, "release", make_release),
+    (threading.Semaphore, "acquire", make_acquire),
+    (threading.Semaphore, "__enter__", make_acquire),
     (threading.Barrier, "wait", _meets),
     (queue.Queue, "put", _queue_put),
     (queue.Queue, "get", _queue_get),
+    (queue.Queue, "task_done", _signals),
+    (queue.Queue, "join", _waits),
     (concurrent.futures.Future, "set_result", _signals),
     (concurrent.futures.Future, "set_exception", _signals),
     (concurrent.futures.Future, "done", _waits),
