@@ -105,7 +105,8 @@ def test_a_small_limit_leaves_out_arguments_then_nanoseconds_and_says_so():
     page = read_page(text)
     assert page.index["grid"] == 16
     assert all(not span[-1] for span in page.spans)
-    assert "arguments of spans, arrows between spans, times finer than 16 ns" in text
+    left = "arguments of spans (except where findings point), arrows between spans, times finer than 16 ns"
+    assert f"{left} on the timeline, slack of spans" in text
     for coarse, fine in zip(page.spans, whole.spans, strict=True):
         assert 0 <= fine[2] - coarse[2] < 16
         assert abs(fine[3] - coarse[3]) < 16

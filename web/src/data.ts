@@ -10,6 +10,8 @@ export interface TileEntry {
   x?: number; // block of the edges
   ew?: number[];
   en?: number;
+  k?: number; // block of the slack, plus one; 0: not known
+  kw?: number[];
 }
 
 export interface LaneEntry {

@@ -82,7 +82,7 @@ export class Timeline {
         const { name, group } = this.index.tracks[track];
         add({ kind: "head", y, height: HEAD, text: group ? `${group} · ${name}` : name });
         const gaps = this.index.gaps.findIndex((each) => each.group === `${track}`);
-        if (gaps >= 0) add({ kind: "gaps", y, height: 8, group: gaps });
+        if (gaps >= 0) add({ kind: "gaps", y, height: 12, group: gaps });
       }
       add({ kind: "lane", y, height: LANE, lane: number, track });
     });
@@ -130,6 +130,26 @@ export class Timeline {
       duration[i] = last;
     }
     return [gap, duration];
+  }
+
+  // Idle time between two times, by device (the track that shows it) and cause; causes without any are left out.
+  idleOf(low: number, high: number): { track: number; causes: [string, number][] }[] {
+    return this.gaps.map(({ start, end, cause }, number) => {
+      const sums = new Map<number, number>();
+      for (let i = firstAfter(end, low); i < start.length && start[i] < high; i++)
+        sums.set(cause[i], (sums.get(cause[i]) ?? 0) + Math.min(end[i], high) - Math.max(start[i], low));
+      const causes = [...sums].sort((a, b) => b[1] - a[1]).map(([each, time]): [string, number] => [this.index.causes[each], time]);
+      return { track: Number(this.index.gaps[number].group), causes };
+    });
+  }
+
+  // Whether a piece of the critical path is in this span.
+  onPath(span: Span): boolean {
+    const { path } = this;
+    if (!path) return false;
+    for (let i = firstAfter(path.end, span.start); i < path.start.length && path.start[i] < span.end; i++)
+      if (path.lane[i] === span.lane + 1) return true;
+    return false;
   }
 
   restyle(): void {

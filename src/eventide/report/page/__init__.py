@@ -13,10 +13,11 @@ make_job_page    the answers about many ranks       _job
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from eventide._util.html_text import text
-from eventide.analysis import View, best_edits, flame
+from eventide.analysis import View, best_edits, flame, lint
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
 from eventide.report.page import _html
@@ -31,13 +32,13 @@ from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
 LIMIT = 40_000_000  # bytes of the file
-EDITS_AT_MOST = 1_000_000  # spans of a trace whose best edits are in its page
+EDITS_AT_MOST = 300_000  # spans of a trace whose best edits are in its page
 # From most to least; the first that fits into the limit is used.
 LADDER = (
     Detail(),
     Detail(arguments=False),
-    Detail(grid=16, arguments=False),
-    Detail(grid=16, arguments=False, edges=False),
+    Detail(grid=16, arguments=False, slack=False),
+    Detail(grid=16, arguments=False, edges=False, slack=False),
 )
 
 __all__ = ["LIMIT", "make_comparison", "make_findings", "make_job_page", "make_page"]
@@ -52,17 +53,19 @@ def make_page(
     """
     view = View(trace)
     missing = missing_edges(findings, view) if findings is not None else []
+    built = None
     for detail in LADDER[:1] if exact else LADDER:
         index = PageIndex(view, report, detail, missing)
-        built = index.build()
-        if index.blocks.size <= limit:
+        built = index.build(math.inf if exact or detail is LADDER[-1] else limit)
+        if built is not None:
             break
+    assert built is not None, "the last step has no limit"
     races = race_section(findings, _places(index)) if findings is not None else ""
     left_out = describe(detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
         _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report),
+        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
         report.title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,13 @@ from eventide.report.page._blocks import COARSE, FINE, Blocks, Detail, SpanBlock
 from eventide.report.page._columns import Ints, encode, pack
 from eventide.report.page._lanes import lanes_of
 from eventide.report.page._races import Missing
+from eventide.report.rules import findings
 
 VERSION = 1
 COUNTERS = 64
 _EDGES = ("launch", "wait", "synchronize", "fwdbwd", "flow")
 _NAME = 2000  # characters of a name that the page keeps
+_POINTED = 200  # spans of a finding that keep their arguments, the longest
 
 
 class PageIndex:
@@ -30,19 +33,22 @@ class PageIndex:
         self.blocks = Blocks()
         self.tracks = shown_tracks(view)
         self.lanes = lanes_of(view, self.tracks)
-        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks)
+        pointed = np.empty(0, np.int64) if detail.arguments else pointed_at(view, report)
+        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, report.path.slack, pointed)
         self.low, high = view.window
         self.wall = high - self.low
 
-    def build(self) -> dict[str, Any]:
-        """The index; blocks are in `blocks`."""
+    def build(self, limit: float = math.inf) -> dict[str, Any] | None:
+        """The index; blocks are in `blocks`. None where they would take more bytes than the limit."""
         coarse = self.spans.overview(COARSE) if self.lanes else None
         fine = self.spans.overview(FINE) if self.view.count > FINE else None
-        lanes = self.spans.index()
+        lanes = self.spans.index(limit)
+        if lanes is None:
+            return None
         place = {track: number for number, track in enumerate(self.tracks)}
         for lane in lanes:
             lane["track"] = place[lane["track"]]
-        return {
+        index = {
             "version": VERSION,
             "title": html_text.visible(self.report.title),
             "origin": str(self.low),
@@ -63,6 +69,7 @@ class PageIndex:
             "edges": list(_EDGES),
             "missing": [self._ends(edge) for edge in self.missing],
         }
+        return index if self.blocks.size <= limit else None
 
     def _ends(self, edge: Missing) -> list[list[int]]:
         """Lane and time of both ends: the end of the one span, the start of the other."""
@@ -81,7 +88,7 @@ class PageIndex:
         return {"name": html_text.visible(view.thread(track)), "group": "", "kind": view.track_kind[track]}
 
     def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
-        """Idle time of each device, above its first stream; the largest cause of each gap."""
+        """Idle time of each device, above its first stream: a piece for each cause of a gap, so that sums are exact."""
         table = self.report.idle.table
         devices = np.array(table.column("device").to_pylist())
         whole = np.array([stream is None for stream in table.column("stream").to_pylist()], dtype=bool)
@@ -93,8 +100,13 @@ class PageIndex:
             if len(mine) == 0:
                 continue
             mine = mine[np.argsort(start[mine], kind="stable")]
-            cause = causes[:, mine].argmax(axis=0)
-            rows = self._chained(start[mine], duration[mine], cause)
+            parts = causes[:, mine].T
+            gap, cause = np.nonzero(parts)
+            length = parts[gap, cause]
+            # A gap's pieces lie end to end: what came before within the gap is the running sum less that of its first.
+            before = np.cumsum(length) - length
+            inside = before - before[np.searchsorted(gap, np.arange(len(mine)))][gap]
+            rows = self._chained(start[mine][gap] + inside, length, cause)
             found.append({"group": str(place[tracks[0]]), "rows": rows, "used": np.unique(cause).tolist()})
         return found
 
@@ -168,13 +180,24 @@ def shown_tracks(view: View) -> list[int]:
     return [*streams, *threads, *others]
 
 
+def pointed_at(view: View, report: Report) -> Ints:
+    """The spans in the places of findings: of each the longest ones."""
+    found = [np.empty(0, np.int64)]
+    for place in {each.place for each in findings(report) if each.place is not None}:
+        rows = np.flatnonzero((view.start < place[1]) & (view.end > place[0]))
+        found.append(rows[np.argsort(-view.duration[rows], kind="stable")[:_POINTED]])
+    return np.unique(np.concatenate(found))
+
+
 def describe(detail: Detail) -> str:
     """What the page leaves out, for people."""
     left = []
     if not detail.arguments:
-        left.append("arguments of spans")
+        left.append("arguments of spans (except where findings point)")
     if not detail.edges:
         left.append("arrows between spans")
     if detail.grid > 1:
         left.append(f"times finer than {f.time(detail.grid)} on the timeline")
+    if not detail.slack:
+        left.append("slack of spans")
     return f"Left out to limit the size of the file: {', '.join(left)}. Findings and tables are exact." if left else ""
