@@ -4,36 +4,21 @@ import { kindColour, type Theme } from "./colours";
 import type { Index } from "./data";
 import { element } from "./details";
 
-const patterns = new Map<string, CanvasPattern>();
 const CAUSES = ["#8b5cf6", "#dc2626", "#d97706", "#0891b2", "#64748b", "#2563eb", "#94a3b8", "#a3a3a3", "#6b7280"];
 
-// Each cause has a colour and a direction of its lines, so that neither is needed alone.
-export function causePattern(c: CanvasRenderingContext2D, cause: number, theme: Theme): CanvasPattern {
-  const key = `${cause}${theme.dark}`;
-  let found = patterns.get(key);
-  if (!found) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 8;
-    const p = tile.getContext("2d")!;
-    p.strokeStyle = CAUSES[cause % CAUSES.length];
-    p.lineWidth = 1.5;
-    p.beginPath();
-    const ways: [number, number, number, number][][] = [
-      [[0, 8, 8, 0]],
-      [[0, 0, 8, 8]],
-      [[0, 4, 8, 4]],
-      [[4, 0, 4, 8]],
-      [[0, 8, 8, 0], [0, 0, 8, 8]],
-    ];
-    for (const [x0, y0, x1, y1] of ways[cause % ways.length]) {
-      p.moveTo(x0, y0);
-      p.lineTo(x1, y1);
-    }
-    p.stroke();
-    found = c.createPattern(tile, "repeat")!;
-    patterns.set(key, found);
+export const causeColour = (cause: number): string => CAUSES[cause % CAUSES.length];
+
+// Each cause has a colour and a direction of its lines, so that neither is needed alone. Whether a line is at a pixel.
+export function inPattern(cause: number, x: number, y: number): boolean {
+  const rising = ((x + y) & 7) < 2;
+  const falling = ((x - y) & 7) < 2;
+  switch (cause % 5) {
+    case 0: return rising;
+    case 1: return falling;
+    case 2: return (y & 3) === 1;
+    case 3: return (x & 7) < 2;
+    default: return rising || falling;
   }
-  return found;
 }
 
 function entry(text: string, draw: (c: CanvasRenderingContext2D) => void): HTMLElement {
@@ -68,11 +53,11 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
 }
 
 // The causes that occur, each beside its pattern.
-export function showCauses(list: HTMLElement, causes: string[], used: Set<number>, theme: Theme): void {
+export function showCauses(list: HTMLElement, causes: string[], used: Set<number>): void {
   const items = [...used].sort((a, b) => a - b).map((cause) =>
     entry(`idle: ${causes[cause]}`, (c) => {
-      c.fillStyle = causePattern(c, cause, theme);
-      c.fillRect(0, 0, 24, 12);
+      c.fillStyle = causeColour(cause);
+      for (let x = 0; x < 24; x++) for (let y = 0; y < 12; y++) if (inPattern(cause, x, y)) c.fillRect(x, y, 1, 1);
     }),
   );
   list.replaceChildren(...items);

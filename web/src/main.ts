@@ -346,7 +346,7 @@ canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointe
 function restyle(): void {
   strip.restyle();
   timeline.restyle();
-  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)), themeOf());
+  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)));
   showKinds(get("kinds"), index, themeOf());
 }
 

@@ -7,19 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from eventide._util import format as f
 from eventide._util import html_text
-from eventide.analysis import CAUSES, View
+from eventide.analysis import CAUSES, View, idle
 from eventide.report._gather import Report
 from eventide.report.page._blocks import COARSE, FINE, Blocks, Detail, SpanBlocks
-from eventide.report.page._columns import Ints, encode, pack
+from eventide.report.page._columns import Ints, encode, pack, zigzag
 from eventide.report.page._lanes import lanes_of
 from eventide.report.page._races import Missing
 from eventide.report.rules import findings
 
 VERSION = 1
 COUNTERS = 64
+ARROWS = 50_000  # edges that the page draws without a selection, where few are in view
+STREAM_GAPS = 1_000_000  # spans of a trace whose gaps are explained for each stream too
 _EDGES = ("launch", "wait", "synchronize", "fwdbwd", "flow")
 _NAME = 2000  # characters of a name that the page keeps
 _POINTED = 200  # spans of a finding that keep their arguments, the longest
@@ -67,6 +70,7 @@ class PageIndex:
             "counters": self._counters(),
             "stacks": self._stacks(),
             "edges": list(_EDGES),
+            "arrows": self._arrows() if self.detail.edges else None,
             "missing": [self._ends(edge) for edge in self.missing],
         }
         return index if self.blocks.size <= limit else None
@@ -89,14 +93,21 @@ class PageIndex:
 
     def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
         """Idle time of each device, above its first stream: a piece for each cause of a gap, so that sums are exact."""
-        table = self.report.idle.table
+        found = [] if self.view.count > STREAM_GAPS else self._gaps_of(idle(self.view, by="stream").table, place, True)
+        return [*self._gaps_of(self.report.idle.table, place, False), *found]
+
+    def _gaps_of(self, table: pa.Table, place: dict[int, int], by_stream: bool) -> list[dict[str, Any]]:
+        """Of each device, at its first stream; or of each stream of a device that has several."""
         devices = np.array(table.column("device").to_pylist())
-        whole = np.array([stream is None for stream in table.column("stream").to_pylist()], dtype=bool)
+        streams = np.array([stream or "" for stream in table.column("stream").to_pylist()])
         start, duration = (table.column(name).to_numpy() for name in ("start", "duration"))
         causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES]) if table.num_rows else np.zeros((1, 0))
         found = []
-        for device, tracks in self.view.devices.items():
-            mine = np.flatnonzero(whole & (devices == device)) if table.num_rows else np.empty(0, np.int64)
+        several = [(device, track) for device, tracks in self.view.devices.items() if tracks[1:] for track in tracks]
+        single = [(device, tracks[0]) for device, tracks in self.view.devices.items()]
+        for device, track in several if by_stream else single:
+            name = self.view.stream(track) if by_stream else ""
+            mine = np.flatnonzero((streams == name) & (devices == device)) if table.num_rows else np.empty(0, np.int64)
             if len(mine) == 0:
                 continue
             mine = mine[np.argsort(start[mine], kind="stable")]
@@ -107,8 +118,29 @@ class PageIndex:
             before = np.cumsum(length) - length
             inside = before - before[np.searchsorted(gap, np.arange(len(mine)))][gap]
             rows = self._chained(start[mine][gap] + inside, length, cause)
-            found.append({"group": str(place[tracks[0]]), "rows": rows, "used": np.unique(cause).tolist()})
+            entry = {"group": str(place[track]), "rows": rows, "used": np.unique(cause).tolist()}
+            found.append({**entry, "stream": by_stream})
         return found
+
+    def _arrows(self) -> dict[str, Any] | None:
+        """Edges between lanes by the time of their effect; none where they are too many to be looked at."""
+        parts = []
+        for kind in ("launch", "wait"):
+            edges = self.view.edges(kind)
+            known = np.flatnonzero((edges.from_span >= 0) & (edges.to_span >= 0))
+            parts.append((edges.from_span[known], edges.to_span[known]))
+        one, other = (np.concatenate(column) for column in zip(*parts, strict=True))
+        keep = (self.spans.place[one] >= 0) & (self.spans.place[other] >= 0) if len(one) else one > 0
+        one, other = one[keep], other[keep]
+        if not 0 < len(one) <= ARROWS:
+            return None
+        order = np.argsort(self.view.start[other], kind="stable")
+        one, other = one[order], other[order]
+        until = self.view.start[other] - self.low
+        lanes = self.spans.place[one], self.spans.place[other]
+        back = zigzag(until - (np.minimum(self.view.end[one], self.view.start[other]) - self.low))
+        block = encode([np.diff(until, prepend=0), back, *lanes])
+        return {"n": block.rows, "w": block.widths, "b": self.blocks.add(block.text)}
 
     def _path(self) -> dict[str, Any] | None:
         """Pieces of the critical path that are spans, with their lane."""
