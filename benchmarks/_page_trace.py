@@ -1,7 +1,7 @@
 """Makes a large trace in memory whose names, durations, gaps, nesting and arguments are drawn from real ones.
 
 Each track of a source is cut into groups: spans without a span around them, with all that is inside. A made track is a
-sequence of groups of its source, drawn with a fixed seed, with gaps that are drawn too, so that its spans nest as they did.
+sequence of groups of its source, drawn with a fixed seed, with gaps that are drawn too, so that its spans nest.
 A launch edge goes to each kernel from the latest launching call before it.
 """
 
@@ -50,7 +50,9 @@ def make(count: int, paths: Sequence[Path]) -> et.Trace:
     for number, track in enumerate(tracks):
         stream = track.kind == "stream"
         values = (track.kind, f"{track.kind} {number}", 1, None if stream else number)
-        for name, value in zip(places, (*values, "cuda:0" if stream else None, number if stream else None), strict=True):
+        for name, value in zip(
+            places, (*values, "cuda:0" if stream else None, number if stream else None), strict=True
+        ):
             places[name].append(value)
         tables += _drawn(track, number, max(count * len(track.rows) // whole, 1), random)
     spans = pa.concat_tables(tables)

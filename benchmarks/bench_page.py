@@ -1,8 +1,8 @@
 """What does the page of a trace of 10 million spans cost: to write, to open, to pan, and in memory of the browser?
 
-The trace is drawn from five real ones (_page_trace). It is made and written in a process of its own. Chromium is driven by
-Playwright; the time to open is that of a warm file. Beside it: the same trace for Perfetto (.pftrace), the file that the
-Perfetto UI loads whole.
+The trace is drawn from five real ones (_page_trace). It is made and written in a process of its own. Chromium is driven
+by Playwright; the time to open is that of a warm file. Beside it: the same trace for Perfetto (.pftrace), the file that
+the Perfetto UI loads whole.
 """
 
 from __future__ import annotations

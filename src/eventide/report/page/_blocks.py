@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from eventide._util import html_text
 from eventide.analysis import View
@@ -56,16 +57,20 @@ class SpanBlocks:
     """
 
     def __init__(
-        self, view: View, lanes: list[Lane], detail: Detail, blocks: Blocks, slack: Ints, pointed: Ints
+        self, view: View, lanes: list[Lane], detail: Detail, blocks: Blocks, *, slack: Ints, pointed: Ints
     ) -> None:
         self.view, self.lanes, self.detail, self.blocks = view, lanes, detail, blocks
         self.slack, self.pointed = slack, pointed
         self.origin = view.window[0] if view.count else 0
-        self.label, self.labels = labels_of(view)
-        self.place = np.full(view.count, -1, np.int64)  # lane of each span
-        for number, lane in enumerate(lanes):
-            self.place[lane.rows] = number
-        self.ends = self._edges() if detail.edges else {}
+        self.label, self.labels = view.remember("labels of the page", lambda: labels_of(view))
+        self.place = view.remember("places in the page", self._places)  # lane of each span
+        self.ends = view.remember("edges of the page", self._edges) if detail.edges else {}
+
+    def _places(self) -> Ints:
+        place = np.full(self.view.count, -1, np.int64)
+        for number, lane in enumerate(self.lanes):
+            place[lane.rows] = number
+        return place
 
     def index(self, limit: float) -> list[dict[str, Any]] | None:
         """Encode everything; the entry of each lane. None, early, where the blocks would take more than the limit."""
@@ -121,10 +126,10 @@ class SpanBlocks:
     def _arguments(self, rows: Ints) -> list[str | None]:
         column = self.view.trace.spans.column("args")
         if self.detail.arguments:
-            return column.take(rows).to_pylist()  # type: ignore[no-any-return]
+            return texts_of(column, rows)
         chosen = np.flatnonzero(np.isin(rows, self.pointed)) if len(self.pointed) else self.pointed
         lines: list[str | None] = [None] * len(rows) if len(chosen) else []
-        for place, line in zip(chosen.tolist(), column.take(rows[chosen]).to_pylist(), strict=True):
+        for place, line in zip(chosen.tolist(), texts_of(column, rows[chosen]), strict=True):
             lines[place] = line
         return lines
 
@@ -170,6 +175,10 @@ class SpanBlocks:
 
     def overview(self, buckets: int) -> dict[str, Any]:
         """For each lane and bucket: the share that spans cover (0 to 255), and the kind that covers most of it."""
+        block = self.view.remember(f"overview of {buckets}", lambda: self._overview(buckets))
+        return {"buckets": buckets, "b": self.blocks.add(block)}
+
+    def _overview(self, buckets: int) -> str:
         low, high = self.view.window
         scale = max((high - low) / buckets, 1e-9)
         kinds = self.view.category
@@ -181,7 +190,20 @@ class SpanBlocks:
             covered, most = _buckets(start, end, kinds[lane.rows], buckets)
             shares[number] = np.minimum(np.ceil(covered * 255), 255)
             owner[number] = most
-        return {"buckets": buckets, "b": self.blocks.add(pack(shares.tobytes() + owner.tobytes()))}
+        return pack(shares.tobytes() + owner.tobytes())
+
+
+def texts_of(column: pa.ChunkedArray, rows: Ints) -> list[str | None]:
+    """These rows of a column. Its own `take` copies all chunks into one first, for every tile."""
+    firsts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
+    where = np.searchsorted(firsts, rows, side="right") - 1
+    found: list[str | None] = [None] * len(rows)
+    for chunk in np.unique(where).tolist():
+        mine = np.flatnonzero(where == chunk)
+        taken = column.chunk(chunk).take(pa.array(rows[mine] - firsts[chunk])).to_pylist()
+        for place, text in zip(mine.tolist(), taken, strict=True):
+            found[place] = text
+    return found
 
 
 def _buckets(start: Any, end: Any, kind: Ints, buckets: int) -> tuple[Any, Any]:

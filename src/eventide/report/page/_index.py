@@ -35,9 +35,9 @@ class PageIndex:
         self.view, self.report, self.detail, self.missing = view, report, detail, missing
         self.blocks = Blocks()
         self.tracks = shown_tracks(view)
-        self.lanes = lanes_of(view, self.tracks)
+        self.lanes = view.remember("lanes of the page", lambda: lanes_of(view, self.tracks))
         pointed = np.empty(0, np.int64) if detail.arguments else pointed_at(view, report)
-        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, report.path.slack, pointed)
+        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, slack=report.path.slack, pointed=pointed)
         self.low, high = view.window
         self.wall = high - self.low
 
@@ -100,7 +100,7 @@ class PageIndex:
         """Of each device, at its first stream; or of each stream of a device that has several."""
         devices = np.array(table.column("device").to_pylist())
         streams = np.array([stream or "" for stream in table.column("stream").to_pylist()])
-        start, duration = (table.column(name).to_numpy() for name in ("start", "duration"))
+        start = table.column("start").to_numpy()
         causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES]) if table.num_rows else np.zeros((1, 0))
         found = []
         several = [(device, track) for device, tracks in self.view.devices.items() if tracks[1:] for track in tracks]
