@@ -318,6 +318,7 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(show, name):
     page.locator("#lanes").focus()
     press(page, "Enter", "t")
     until(page, "document.querySelectorAll('#spans tbody tr').length === 6")
-    assert visible(name[:2000]) in page.evaluate("window.eventide.index.names")
-    assert page.locator("#panel h3").text_content() == visible(name[:2000])
+    kept = name.encode("utf-8", "backslashreplace").decode()[:2000]  # a trace has escapes for lone surrogates
+    assert visible(kept) in page.evaluate("window.eventide.index.names")
+    assert page.locator("#panel h3").text_content() == visible(kept)
     assert page.evaluate("Object.keys(Object.prototype).length") == 0

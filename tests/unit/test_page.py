@@ -129,7 +129,8 @@ def test_hostile_text_stays_text_in_every_place(name):
     assert len(re.findall(r"</script", text, re.IGNORECASE)) == len(scripts)
     assert "<!--" not in text
     assert "<img" not in text
-    assert visible(name[:2000]) in read_page(text).index["names"]
+    kept = name.encode("utf-8", "backslashreplace").decode()  # a trace has escapes for lone surrogates
+    assert visible(kept[:2000]) in read_page(text).index["names"]
 
 
 def test_invisible_characters_are_shown():
