@@ -16,6 +16,15 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 READY = "window.eventide && window.eventide.timeline.frames.length > 0"
 
 
+def until(page: Any, condition: str) -> None:
+    """Wait until the condition holds; the page's policy does not let Playwright evaluate it inside the page again."""
+    for _ in range(600):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never: {condition}")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
@@ -49,7 +58,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         page.on("dialog", on_dialog)
         page.goto(file.as_uri() + suffix)
         if options.get("java_script_enabled", True):
-            page.wait_for_function(READY)
+            until(page, READY)
         return page
 
     yield open_page

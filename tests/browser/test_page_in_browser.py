@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import eventide as et
-from eventide.analysis import idle
+from eventide._util.html_text import visible
+from eventide.analysis import idle, summary
 from eventide.report import make_findings
 from eventide.sanitizer import check_trace
+from tests.browser.conftest import until
 from tests.unit.test_page import HOSTILE, trace_of
 from tests.unit.test_page_findings import race
 
@@ -107,14 +110,14 @@ def test_a_range_on_the_ruler_shows_exact_sums(page):
     page.mouse.down()
     page.mouse.move(box["x"] + x1, box["y"] + 8, steps=4)
     page.mouse.up()
-    page.wait_for_function("document.querySelector('#panel table') !== null")
+    until(page, "document.querySelector('#panel table') !== null")
     rows = page.locator("#panel table tr").all_inner_texts()
     assert any("gemm" in row and "2.00 us" in row and "5" in row for row in rows)
 
 
 def test_a_link_of_a_finding_and_the_hash_lead_to_the_place(show):
     page = show(busy_trace(), suffix="#v=1000,2000&s=0,1300")
-    page.wait_for_function("window.eventide.timeline.selected !== null")
+    until(page, "window.eventide.timeline.selected !== null")
     assert page.evaluate(VIEW) == pytest.approx([1000, 2000])
     wanted = page.locator("#findings a").first.get_attribute("href").removeprefix("#v=").split(",")
     page.evaluate("document.querySelector('#findings a').click()")
@@ -208,7 +211,7 @@ def test_a_drag_over_the_overview_chooses_what_the_timeline_shows(page):
 
 
 def test_the_legend_names_the_causes_that_occur(page):
-    causes = {gap.cause for gap in idle(busy_trace()).worst(100)}
+    causes = set(idle(busy_trace()).lanes[0].causes)
     shown = [text.strip() for text in page.locator("#causes li").all_inner_texts()]
     assert sorted(shown) == sorted(f"idle: {cause}" for cause in causes)
     assert len(causes) > 1
@@ -221,7 +224,7 @@ def test_a_missing_edge_is_drawn_in_red(tmp_path, browser):
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     opened = context.new_page()
     opened.goto(file.as_uri())
-    opened.wait_for_function("window.eventide && window.eventide.timeline.frames.length > 0")
+    until(opened, "window.eventide && window.eventide.timeline.frames.length > 0")
     opened.get_by_role("link", name="Show on the timeline").first.click()
     opened.wait_for_timeout(400)
     red = opened.evaluate(
@@ -231,3 +234,91 @@ def test_a_missing_edge_is_drawn_in_red(tmp_path, browser):
     )
     context.close()
     assert red > 30
+
+
+def test_the_sums_of_a_whole_selection_are_those_of_the_analysis(page):
+    press(page, "F", "r")
+    until(page, "document.querySelectorAll('#panel table').length === 3")
+    shown = [
+        [[cell.inner_text() for cell in row.locator("td").all()] for row in table.locator("tr").all()[1:]]
+        for table in page.locator("#panel table").all()
+    ]
+    exact = {row[0].partition(": ")[2]: int(row[2].removesuffix(" ns").replace(",", "")) for row in shown[1]}
+    assert exact == idle(busy_trace()).lanes[0].causes
+    device = {row.name: (row.total, row.count) for row in summary(busy_trace()).device}
+    named = {row[0]: (int(row[2].removesuffix(" ns").replace(",", "")), int(row[3])) for row in shown[2]}
+    assert {name: named[name] for name in device} == device
+
+
+def test_a_number_goes_to_the_finding_of_that_number(page):
+    count = page.locator("#findings li").count()
+    for number in range(1, count + 1):
+        page.locator("#lanes").focus()
+        press(page, "Escape", *str(number))
+        item = page.locator("#findings li").nth(number - 1)
+        link = item.locator("a")
+        if link.count():
+            wanted = [float(time) for time in link.get_attribute("href").removeprefix("#v=").split(",")]
+            low, high = page.evaluate(VIEW)
+            assert low <= max(wanted[0], 0)
+            assert high >= min(wanted[1], 9700)
+        else:
+            assert item.evaluate("item => item === document.activeElement")
+        assert page.locator("#live").inner_text() == item.inner_text().replace("\n", "") or link.count()
+
+
+def test_what_is_in_view_is_a_table_whose_rows_select(page):
+    press(page, "t")
+    until(page, "document.querySelectorAll('#spans tbody tr').length === 20")
+    first = page.locator("#spans tbody tr").first.locator("td").all_inner_texts()
+    assert first[:2] == ["launch 0", "op"]
+    assert first[3:] == ["0 ns", "100 ns"]
+    page.locator("#spans tbody button", has_text="launch 3").click()
+    until(page, "window.eventide.timeline.selected !== null")
+    assert selected(page) == ["launch 3", 3000, 3100]
+
+
+def test_search_selection_and_mark_are_in_the_hash(page, show):
+    press(page, "F", "r", "m", "/")
+    page.keyboard.type("gemm")
+    until(page, "location.hash.includes('q=gemm')")
+    suffix = page.evaluate("location.hash")
+    again = show(busy_trace(), suffix=suffix)
+    until(again, "window.eventide.timeline.range !== null")
+    assert again.input_value("#search") == "gemm"
+    assert again.evaluate("window.eventide.timeline.range") == page.evaluate("window.eventide.timeline.range")
+    assert again.evaluate("window.eventide.timeline.mark") == pytest.approx(
+        page.evaluate("window.eventide.timeline.mark"), abs=1
+    )
+
+
+def test_print_has_findings_and_whole_tables_in_dark_on_white(show):
+    page = show(busy_trace(), color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("#findings li").first.is_visible()
+    assert not page.locator("#timeline").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    cut = (
+        "[...document.querySelectorAll('#tables .scroll')].filter((each) => each.scrollHeight > each.clientHeight + 1)"
+    )
+    assert page.evaluate(f"{cut}.length") == 0
+    assert page.pdf()[:5] == b"%PDF-"
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_in_every_field_is_shown_as_it_is(show, name):
+    kernels = [(2, name, 1000 * number + 300, 400) for number in range(3)]
+    trace = trace_of([(0, name, 1000 * number, 100) for number in range(3)] + kernels)
+    tracks = trace.tracks.to_pydict() | {"name": [name, name, None], "device": [None, None, f"cuda:{name}"]}
+    counters = {"track": [0, 0], "name": [name, name], "time": [0, 500], "value": [1.0, 2.0]}
+    frames = {"frames": [[{"function": name, "file": name, "line": 1}]]}
+    spans = trace.spans.to_pydict() | {"stack": [0] * 6, "args": [json.dumps({name: name, "__proto__": name})] * 6}
+    page = show(trace.replace({"warnings": [name], "devices": [{"name": name}]}, tracks=tracks, spans=spans,
+                              counters=counters, stacks=frames), title=name)  # fmt: skip
+    page.locator("#lanes").focus()
+    press(page, "Enter", "t")
+    until(page, "document.querySelectorAll('#spans tbody tr').length === 6")
+    kept = name.encode("utf-8", "backslashreplace").decode()[:2000]  # a trace has escapes for lone surrogates
+    assert visible(kept) in page.evaluate("window.eventide.index.names")
+    assert page.locator("#panel h3").text_content() == visible(kept)
+    assert page.evaluate("Object.keys(Object.prototype).length") == 0

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.__main__ import names
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = {"bench_critical_path", "bench_kineto_load"}  # measure real traces, which lie beside the project
+SHARED = {"bench_critical_path", "bench_kineto_load", "bench_page"}  # measure real traces, which lie beside the project
 
 
 @pytest.mark.heavy

@@ -20,6 +20,7 @@ class Page:
     index: dict[str, Any]
     spans: list[tuple[int, int, int, int, str, str, str]]
     edges: set[tuple[str, bool, int, int, int, int]]  # kind, incoming, lane, start, other lane, other start
+    gaps: list[tuple[int, int, int]]  # of devices: start from the page's, duration, cause
 
 
 def read_page(text: str) -> Page:
@@ -33,7 +34,18 @@ def read_page(text: str) -> Page:
         for tile in lane["tiles"]:
             starts = _read_tile(index, lane, tile, blocks, spans)
             edges |= _read_edges(index, number, tile, blocks, starts)
-    return Page(index, spans, edges)
+    return Page(index, spans, edges, _read_gaps(index, blocks))
+
+
+def _read_gaps(index: dict[str, Any], blocks: dict[int, str]) -> list[tuple[int, int, int]]:
+    found = []
+    for each in index["gaps"]:
+        rows, last = each["rows"], 0
+        for gap, duration, cause in zip(*columns(inflate(blocks[rows["b"]]), rows["n"], rows["w"]), strict=True):
+            if not each["stream"]:
+                found.append((last + gap, duration, cause))
+            last += gap + duration
+    return found
 
 
 def _read_tile(

@@ -6,20 +6,26 @@ import html
 import re
 from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 
 import eventide as et
 from eventide._util import format as format_
 from eventide._util.html_text import visible
-from eventide.analysis import best_edits
+from eventide.analysis import best_edits, idle
 from eventide.report import gather
 from eventide.report.page import make_page
+from eventide.report.rules import findings
 from tests.reference.page import Page, read_page
 
 HOSTILE = [
     "</script>", "</SCRIPT >", "<!--<script>", "--><script>alert(1)</script>", "]]>", "<img src=x onerror=alert(1)>",
     "'\"`&amp;", "\u202eevil", "a\u2028b", "\x00", "__proto__", "constructor", "${x}", "\\u003c", "x" * 100_000,
-    "\u200b", "%3Cscript%3E", "javascript:alert(1)", "{{7*7}}",
+    "\u200b", "%3Cscript%3E", "javascript:alert(1)", "{{7*7}}", "\ud800", "a\udfffb", "\u2066x\u2069", "\u202a\u202c",
+    "<!--", "-->", "<![CDATA[", "</style><style>*{display:none}", "</title>", "</textarea>", "</noscript><p>",
+    "<svg onload=alert(1)>", '" onmouseover="alert(1)', "<base href=//x>", "<meta http-equiv=refresh content=0>",
+    "&lt;script&gt;", "&#60;script&#62;", "\ufeff", "\x1b[31m", "toString", "hasOwnProperty", "#v=0,1&s=0,0",
+    "a\nb\r\tc",
 ]  # fmt: skip
 
 
@@ -105,7 +111,8 @@ def test_a_small_limit_leaves_out_arguments_then_nanoseconds_and_says_so():
     page = read_page(text)
     assert page.index["grid"] == 16
     assert all(not span[-1] for span in page.spans)
-    assert "arguments of spans, arrows between spans, times finer than 16 ns" in text
+    left = "arguments of spans (except where findings point), arrows between spans, times finer than 16 ns"
+    assert f"{left} on the timeline, slack of spans" in text
     for coarse, fine in zip(page.spans, whole.spans, strict=True):
         assert 0 <= fine[2] - coarse[2] < 16
         assert abs(fine[3] - coarse[3]) < 16
@@ -122,7 +129,8 @@ def test_hostile_text_stays_text_in_every_place(name):
     assert len(re.findall(r"</script", text, re.IGNORECASE)) == len(scripts)
     assert "<!--" not in text
     assert "<img" not in text
-    assert visible(name[:2000]) in read_page(text).index["names"]
+    kept = name.encode("utf-8", "backslashreplace").decode()  # a trace has escapes for lone surrogates
+    assert visible(kept[:2000]) in read_page(text).index["names"]
 
 
 def test_invisible_characters_are_shown():
@@ -159,3 +167,48 @@ def test_the_page_has_the_best_edits_with_their_intervals():
         assert f"{format_.time(row.low)} to {format_.time(row.high)}" in table
     host_only = trace_of([(0, "f", 0, 100)])
     assert '<section id="edits">' not in make_page(host_only, gather(host_only, "t"))
+
+
+def test_arguments_of_a_trace_in_several_pieces_stay_with_their_spans():
+    one, other = trace_of(NESTED), trace_of([(0, "later", 5000 + number, 1) for number in range(3)])
+    whole = one.replace(spans=pa.concat_tables([one.spans, other.spans]))
+    spans = read_page(page_of(whole)).spans
+    assert sorted((span[4], span[6]) for span in spans if span[4] in {"k", "later"}) == [
+        ("k", '{"n":3}'), ("later", '{"n":0}'), ("later", '{"n":1}'), ("later", '{"n":2}'),
+    ]  # fmt: skip
+
+
+def test_arguments_where_a_finding_points_are_kept_when_others_are_left_out():
+    spans = [(0, f"op {number}", 1000 * number, 900) for number in range(300)]
+    trace = trace_of([*spans, (2, "a", 0, 100), (2, "late", 299_000, 100)])
+    result = gather(trace, "t")
+    places = [each.place for each in findings(result) if each.place is not None]
+    assert places
+    text = make_page(trace, result, limit=1)
+    kept = [span for span in read_page(text).spans if span[-1]]
+    assert 0 < len(kept) < 302
+    assert all(any(span[2] <= high and span[3] >= low for low, high in places) for span in kept)
+
+
+def test_idle_time_by_cause_in_the_page_is_that_of_the_analysis():
+    host = [(0, "cudaLaunchKernel", 1000 * number, 200) for number in range(20)]
+    kernels = [(2, "k", 1000 * number + 350, 300) for number in range(20)]
+    edges = {
+        "kind": ["launch"] * 20, "from_track": [0] * 20, "from_time": [each[2] for each in host],
+        "from_span": list(range(20)), "to_track": [2] * 20, "to_time": [each[2] for each in kernels],
+        "to_span": list(range(20, 40)),
+    }  # fmt: skip
+    trace = trace_of([*host, *kernels], edges=edges)
+    page = read_page(page_of(trace))
+    sums: dict[str, int] = {}
+    for _, duration, cause in page.gaps:
+        sums[page.index["causes"][cause]] = sums.get(page.index["causes"][cause], 0) + duration
+    assert sums == idle(trace).lanes[0].causes
+    assert len(sums) > 1
+
+
+def test_a_tile_has_the_slack_of_its_spans_where_it_is_known():
+    trace = trace_of([(0, "launch", 0, 100), (2, "k", 100, 200)])
+    page = page_of(trace)
+    tiles = [tile for lane in read_page(page).index["lanes"] for tile in lane["tiles"]]
+    assert sum("k" in tile for tile in tiles) == 1

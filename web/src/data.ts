@@ -10,6 +10,8 @@ export interface TileEntry {
   x?: number; // block of the edges
   ew?: number[];
   en?: number;
+  k?: number; // block of the slack, plus one; 0: not known
+  kw?: number[];
 }
 
 export interface LaneEntry {
@@ -47,12 +49,13 @@ export interface Index {
   lanes: LaneEntry[];
   coarse: { buckets: number; b: number } | null;
   fine: { buckets: number; b: number } | null;
-  gaps: { group: string; rows: Rows; used: number[] }[]; // used: the causes that occur
+  gaps: { group: string; rows: Rows; used: number[]; stream: boolean }[]; // of a device or a stream; the causes that occur
   causes: string[];
   path: Rows | null; // start, duration, lane + 1
   counters: Series[];
   stacks: number | null;
   edges: string[];
+  arrows: Rows | null; // time of the effect, what the cause was earlier, the lanes of both
   missing: [[number, number], [number, number]][]; // edges that the program lacks: lane and time of both ends
 }
 

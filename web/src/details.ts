@@ -4,6 +4,8 @@ import { columns, type Index, inflateOnce, unzigzag } from "./data";
 import * as format from "./format";
 import type { Span, Timeline } from "./timeline";
 
+const NAMES = 15; // of a selection
+
 export interface Link {
   kind: string;
   incoming: boolean;
@@ -79,6 +81,11 @@ export async function showSpan(
     rows.push([key, typeof value === "string" ? value : JSON.stringify(value)]);
   const tile = await timeline.tiles.load(span.tile);
   const stack = tile.stack[span.i];
+  if (timeline.onPath(span)) rows.push(["critical path", "on it: shorter work here shortens the run"]);
+  else if (span.tile.k !== undefined && span.tile.kw) {
+    const [slack] = columns(await inflateOnce(span.tile.k), span.tile.n, span.tile.kw);
+    if (slack[span.i] > 0) rows.push(["slack", `${format.time(slack[span.i] - 1)}: how much the critical path must shrink before this is on it`]);
+  }
   const links = await linksOf(index, span);
   if (timeline.selected !== span) return; // another one was selected meanwhile
   const parts: Node[] = [element("h3", index.names[name]), list(rows)];
@@ -116,7 +123,7 @@ async function stackList(block: number, number: number): Promise<HTMLElement> {
   return made;
 }
 
-// Exact sums of a range: busy time of each track's outermost lane, and time by name.
+// Exact sums of a range: busy time of each track's outermost lane, idle time by cause, time and number by name.
 export async function showRange(panel: HTMLElement, timeline: Timeline, low: number, high: number): Promise<void> {
   const { index } = timeline;
   const grid = index.grid;
@@ -141,12 +148,28 @@ export async function showRange(panel: HTMLElement, timeline: Timeline, low: num
     if (count && lane.depth === 0) tracks.push([track.group ? `${track.group} · ${track.name}` : track.name, busy, count]);
   }
   if (timeline.range?.[0] !== low || timeline.range[1] !== high) return;
-  const rows = tracks.map(([name, busy]): [string, string] => [name, `${format.time(busy)} busy (${format.percent(busy, high - low)}), ${format.exact(busy)}`]);
+  const busy = tracks.map(([name, time, count]) => [name, format.time(time), format.percent(time, high - low), format.exact(time), count.toLocaleString("en-US")]);
+  const parts: Node[] = [element("h3", `Selection of ${format.time(high - low)} (${format.exact(high - low)})`)];
+  if (busy.length) parts.push(sums(["busy", "time", "share", "exact", "spans"], busy));
+  const idle = timeline.idleOf(low, high).flatMap(({ track, causes }) =>
+    causes.map(([cause, time]) => [`${index.tracks[track].group || index.tracks[track].name}: ${cause}`, format.time(time), format.exact(time)]),
+  );
+  if (idle.length) parts.push(sums(["idle, by cause", "time", "exact"], idle));
+  const most = [...names].sort((a, b) => b[1][0] - a[1][0]);
+  const named = most.slice(0, NAMES).map(([label, [time, count]]) => [
+    index.names[index.labels[label][0]], format.time(time), format.exact(time), count.toLocaleString("en-US"),
+  ]);
+  if (named.length) parts.push(sums(["name", "time", "exact", "count"], named));
+  if (most.length > NAMES) parts.push(element("p", `and ${most.length - NAMES} more names`, { class: "note" }));
+  panel.replaceChildren(...parts);
+}
+
+function sums(heads: string[], rows: string[][]): HTMLElement {
+  const scroll = element("div", "", { class: "scroll" });
   const table = element("table");
-  table.append(row("th", ["name", "time", "count"]));
-  const most = [...names].sort((a, b) => b[1][0] - a[1][0]).slice(0, 15);
-  for (const [label, [time, count]] of most) table.append(row("td", [index.names[index.labels[label][0]], format.time(time), count.toLocaleString("en-US")]));
-  panel.replaceChildren(element("h3", `Selection of ${format.time(high - low)}`), list(rows), table);
+  table.append(row("th", heads), ...rows.map((cells) => row("td", cells)));
+  scroll.append(table);
+  return scroll;
 }
 
 function row(cell: string, texts: string[]): HTMLElement {

@@ -21,6 +21,7 @@ export interface Frame {
 
 export class Painter {
   visited = 0; // spans looked at in this frame
+  filled = false; // a lane of this page has been painted from spans or an overview
   wide: Box[] = []; // wide enough for a name
   constructor(
     private readonly index: Index,
@@ -60,6 +61,7 @@ export class Painter {
     if (entries.length <= most) {
       const found = entries.map((entry) => this.tiles.get(entry));
       if (found.every((tile) => tile !== undefined)) {
+        this.filled = true;
         entries.forEach((entry, k) => this.exact(number, entry, found[k]!, frame, line, shade, minimum));
         return;
       }
@@ -112,6 +114,7 @@ export class Painter {
   private fromOverview(number: number, frame: Frame, line: Uint32Array, shadeKind: (kind: number, cover: number) => number): void {
     const found = this.overviews[0];
     if (!found) return;
+    this.filled = true;
     const { buckets, bytes } = found;
     const lanes = this.index.lanes.length;
     const scale = buckets / this.index.wall;

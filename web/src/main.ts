@@ -5,7 +5,8 @@ import { readIndex } from "./data";
 import { linksOf, showRange, showSpan } from "./details";
 import * as format from "./format";
 import { enableFlame, filterFlame } from "./flame";
-import { showCauses } from "./gaps";
+import { showCauses, showKinds } from "./gaps";
+import { listSpans } from "./spans";
 import { Strip } from "./strip";
 import { enableSorting, filterTables } from "./tables";
 import { type Span, Timeline } from "./timeline";
@@ -43,8 +44,13 @@ function selectRange(a: number, b: number): void {
   timeline.arrows = [];
   timeline.range = [low, high];
   timeline.draw();
+  store();
+  live.textContent = `Selection from ${format.time(low)} to ${format.time(high)}`;
   void showRange(panel, timeline, low, high);
 }
+
+// What is in view, as far as the trace reaches: the sums of everything are F, then r.
+const selectView = (): void => selectRange(Math.max(0, timeline.t0), Math.min(index.wall, timeline.t1));
 
 async function follow(incoming: boolean): Promise<void> {
   const span = timeline.selected;
@@ -90,6 +96,7 @@ function runSearch(): void {
   filterTables(query);
   filterFlame(query);
   timeline.draw();
+  store();
 }
 
 // The next span in time whose name matches, over all lanes.
@@ -126,7 +133,7 @@ async function matchInLane(lane: number, from: number, by: number, matches: Set<
   return null;
 }
 
-// ---- the hash: #v=<start>,<end>&s=<lane>,<time> ------------------------------------------------------------------------
+// ---- the hash: #v=<start>,<end>&s=<lane>,<time>&r=<start>,<end>&m=<time>&q=<search> ---------------------------------------
 
 let storing = 0;
 
@@ -135,7 +142,11 @@ function store(): void {
   storing = window.setTimeout(() => {
     const parts = [`v=${Math.round(timeline.t0)},${Math.round(timeline.t1)}`];
     if (timeline.selected) parts.push(`s=${timeline.selected.lane},${Math.round(timeline.selected.start)}`);
+    if (timeline.range) parts.push(`r=${timeline.range.map(Math.round).join(",")}`);
+    if (timeline.mark !== null) parts.push(`m=${Math.round(timeline.mark)}`);
+    if (search.value) parts.push(`q=${encodeURIComponent(search.value)}`);
     history.replaceState(null, "", `#${parts.join("&")}`);
+    listIfOpen();
   }, 200);
 }
 
@@ -144,6 +155,12 @@ async function restore(): Promise<void> {
   const numbers = (key: string) => (wanted.get(key) ?? "").split(",").map(Number);
   const [t0, t1] = numbers("v");
   if (t1 > t0) timeline.show(t0, t1);
+  if (wanted.has("m")) timeline.mark = numbers("m")[0];
+  if (wanted.has("q")) {
+    search.value = wanted.get("q")!;
+    runSearch();
+  }
+  if (wanted.has("r")) selectRange(...(numbers("r") as [number, number]));
   const [lane, time] = numbers("s");
   if (wanted.has("s") && index.lanes[lane]) {
     const span = await timeline.spanAt(lane, time);
@@ -154,6 +171,37 @@ async function restore(): Promise<void> {
   }
   if (t1 > t0 || wanted.has("s")) get("timeline").scrollIntoView({ block: "start" });
 }
+
+// ---- findings by number ------------------------------------------------------------------------------------------------
+
+const places = [...document.querySelectorAll<HTMLElement>("#races article, #findings li")];
+let typed = "";
+
+// 3 is the third finding; 1, 2 is the twelfth if there are as many. Its place on the timeline, or its text.
+function goToFinding(digit: string): void {
+  typed = places[Number(typed + digit) - 1] ? typed + digit : digit;
+  const found = places[Number(typed) - 1];
+  if (!found) return;
+  live.textContent = found.textContent;
+  const link = found.querySelector<HTMLAnchorElement>('a[href^="#v="]');
+  if (link) {
+    history.replaceState(null, "", link.hash);
+    void restore();
+    canvas.focus({ preventScroll: true });
+  } else {
+    found.tabIndex = -1;
+    found.focus();
+  }
+}
+
+// ---- the spans in view as a table -------------------------------------------------------------------------------------
+
+const asTable = get<HTMLDetailsElement>("asTable");
+
+function listIfOpen(): void {
+  if (asTable.open) void listSpans(get("spans"), timeline, (span) => select(span, true));
+}
+asTable.addEventListener("toggle", listIfOpen);
 
 // ---- input ----------------------------------------------------------------------------------------------------------
 
@@ -170,6 +218,8 @@ const KEYS: Record<string, () => unknown> = {
   n: () => nextMatch(1),
   N: () => nextMatch(-1),
   m: () => setMark(),
+  r: () => selectView(),
+  t: () => openTable(),
   ".": () => step(1),
   ",": () => step(-1),
   "[": () => follow(true),
@@ -183,6 +233,11 @@ const KEYS: Record<string, () => unknown> = {
   "?": () => help.showModal(),
 };
 const NAVIGATION = ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "Enter"];
+
+function openTable(): void {
+  asTable.open = true;
+  asTable.querySelector("summary")!.focus();
+}
 
 function setMark(): void {
   timeline.mark = timeline.selected ? timeline.selected.start : (timeline.t0 + timeline.t1) / 2;
@@ -206,7 +261,9 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (NAVIGATION.includes(event.key) && target !== canvas) return;
-  const act = KEYS[event.key];
+  if (/^[0-9]$/.test(event.key)) return goToFinding(event.key);
+  typed = "";
+  const act = Object.hasOwn(KEYS, event.key) ? KEYS[event.key] : undefined;
   if (!act) return;
   event.preventDefault();
   void act();
@@ -289,7 +346,8 @@ canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointe
 function restyle(): void {
   strip.restyle();
   timeline.restyle();
-  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)), themeOf());
+  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)));
+  showKinds(get("kinds"), index, themeOf());
 }
 
 const themes = get("theme");

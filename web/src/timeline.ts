@@ -1,9 +1,9 @@
 // The timeline: tracks with their lanes on one canvas, below a ruler; zoom, pan, selection.
 
 import { kindColour, ramp, type Theme, themeOf } from "./colours";
-import { columns, type Index, inflateOnce, Tiles } from "./data";
+import { columns, type Index, inflateOnce, Tiles, unzigzag } from "./data";
 import * as format from "./format";
-import { causePattern } from "./gaps";
+import { causeColour, inPattern } from "./gaps";
 import type { Strip } from "./strip";
 import { type Box, type Frame, Painter } from "./lanes";
 
@@ -13,6 +13,8 @@ const RULER = 22;
 const COUNTER = 44;
 const LEAST_NS = 20; // the narrowest view
 const NAME_PX = 34; // spans narrower than this have no name
+const ARROWS = 60; // edges in view that are drawn without a selection
+const PATTERN_PX = 4; // gaps narrower than this have no pattern
 const TILES = 160; // tiles that one frame may use
 
 export type Row =
@@ -48,7 +50,11 @@ export class Timeline {
   painted: () => void = () => undefined; // called after each frame
   private gaps: { start: Float64Array; end: Float64Array; cause: Float64Array }[] = [];
   private path: { start: Float64Array; end: Float64Array; lane: Float64Array } | null = null;
+  private flows: { time: Float64Array; back: Float64Array; from: Float64Array; to: Float64Array } | null = null;
+  private readonly streamGaps = new Map<number, number>(); // by lane
+  private image = new ImageData(1, 1); // kept between frames of one size
   private series: { time: Float64Array; value: Float64Array }[] = [];
+  shownAt = 0; // when a frame first had the overview or spans
   frames: number[] = []; // script time of the latest frames, in milliseconds
   private readonly height: number; // of all rows
 
@@ -81,13 +87,15 @@ export class Timeline {
         track = lane.track;
         const { name, group } = this.index.tracks[track];
         add({ kind: "head", y, height: HEAD, text: group ? `${group} · ${name}` : name });
-        const gaps = this.index.gaps.findIndex((each) => each.group === `${track}`);
-        if (gaps >= 0) add({ kind: "gaps", y, height: 8, group: gaps });
+        const gaps = this.index.gaps.findIndex((each) => !each.stream && each.group === `${track}`);
+        if (gaps >= 0) add({ kind: "gaps", y, height: 12, group: gaps });
       }
       add({ kind: "lane", y, height: LANE, lane: number, track });
+      const own = this.index.gaps.findIndex((each) => each.stream && each.group === `${track}`);
+      if (own >= 0 && lane.depth === 0) this.streamGaps.set(number, own);
     });
     this.index.counters.forEach((series, number) => {
-      add({ kind: "head", y, height: HEAD, text: series.name });
+      add({ kind: "head", y, height: HEAD, text: `${series.name}, up to ${series.high.toLocaleString("en-US")}` });
       add({ kind: "counter", y, height: COUNTER, series: number });
     });
     return y;
@@ -112,6 +120,12 @@ export class Timeline {
       const [start, end] = this.chain(gap, duration);
       this.path = { start, end, lane };
     }
+    if (this.index.arrows) {
+      const { b, n, w } = this.index.arrows;
+      const [time, back, from, to] = columns(await inflateOnce(b), n, w);
+      for (let i = 1; i < n; i++) time[i] += time[i - 1];
+      this.flows = { time, back, from, to };
+    }
     for (const series of this.index.counters) {
       const [step, value] = columns(await inflateOnce(series.b), series.n, series.w);
       for (let i = 1; i < step.length; i++) step[i] += step[i - 1];
@@ -132,6 +146,27 @@ export class Timeline {
     return [gap, duration];
   }
 
+  // Idle time between two times, by device (the track that shows it) and cause; causes without any are left out.
+  idleOf(low: number, high: number): { track: number; causes: [string, number][] }[] {
+    const devices = this.gaps.filter((_, number) => !this.index.gaps[number].stream);
+    return devices.map(({ start, end, cause }, number) => {
+      const sums = new Map<number, number>();
+      for (let i = firstAfter(end, low); i < start.length && start[i] < high; i++)
+        sums.set(cause[i], (sums.get(cause[i]) ?? 0) + Math.min(end[i], high) - Math.max(start[i], low));
+      const causes = [...sums].sort((a, b) => b[1] - a[1]).map(([each, time]): [string, number] => [this.index.causes[each], time]);
+      return { track: Number(this.index.gaps[number].group), causes };
+    });
+  }
+
+  // Whether a piece of the critical path is in this span.
+  onPath(span: Span): boolean {
+    const { path } = this;
+    if (!path) return false;
+    for (let i = firstAfter(path.end, span.start); i < path.start.length && path.start[i] < span.end; i++)
+      if (path.lane[i] === span.lane + 1) return true;
+    return false;
+  }
+
   restyle(): void {
     this.theme = themeOf();
     const back = this.theme.back;
@@ -150,6 +185,7 @@ export class Timeline {
       this.paint();
       this.painted();
       this.frames.push(performance.now() - began);
+      if (!this.shownAt && this.painter.filled) this.shownAt = performance.now();
       if (this.frames.length > 600) this.frames.shift();
     });
   }
@@ -193,9 +229,7 @@ export class Timeline {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
-    this.paintGaps(rows);
     this.paintCounters(rows);
-    this.paintPath(rows);
     this.paintNames(ratio);
     this.paintHeads(rows);
     this.paintMarks(rows, height);
@@ -204,7 +238,8 @@ export class Timeline {
 
   private paintLanes(rows: Row[], frame: Frame, height: number, ratio: number): void {
     const { width } = frame;
-    const image = new ImageData(width, height);
+    if (this.image.width !== width || this.image.height !== height) this.image = new ImageData(width, height);
+    const { image } = this;
     const pixels = new Uint32Array(image.data.buffer);
     const [r, g, b] = this.theme.back;
     const back = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -223,6 +258,8 @@ export class Timeline {
       const bottom = Math.min(height, Math.round((row.y - this.scroller.scrollTop + row.height - 1) * ratio));
       for (let y = top; y < bottom; y++) pixels.set(line, y * width);
     }
+    for (const row of rows) this.drawGaps(row, pixels, frame, height, ratio);
+    this.drawPath(rows, pixels, frame, height, ratio);
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.putImageData(image, 0, 0);
   }
@@ -262,27 +299,45 @@ export class Timeline {
     }
   }
 
-  // Idle time of a device: one hatched strip, a pattern for each cause.
-  private paintGaps(rows: Row[]): void {
-    const c = this.context;
-    for (const row of rows) {
-      const gaps = row.kind === "gaps" ? this.gaps[row.group] : undefined;
-      if (row.kind !== "gaps" || !gaps) continue;
-      const y = row.y - this.scroller.scrollTop;
-      let last = -1;
-      for (let i = firstAfter(gaps.end, this.t0); i < gaps.start.length && gaps.start[i] < this.t1; i++) {
-        const x0 = Math.max(this.x(gaps.start[i]), last);
-        const x1 = Math.min(this.x(gaps.end[i]), this.width);
-        if (x1 - x0 < 0.5) {
-          i = Math.max(i, firstAfter(gaps.end, this.time(x0 + 0.5)) - 1);
-          last = Math.max(last, x0);
-          continue;
-        }
-        c.fillStyle = causePattern(c, gaps.cause[i], this.theme);
-        c.fillRect(x0, y + 1, x1 - x0, row.height - 2);
-        last = x1;
+  // Idle time, in pixels of the image: of a device in a strip, of a stream between its spans. A pattern for each cause
+  // where a gap is wide enough for one.
+  private drawGaps(row: Row, pixels: Uint32Array, { t0, t1, width }: Frame, height: number, ratio: number): void {
+    if (row.kind !== "gaps" && row.kind !== "lane") return;
+    const gaps = this.gaps[row.kind === "gaps" ? row.group : (this.streamGaps.get(row.lane) ?? -1)];
+    if (!gaps) return;
+    const step = (t1 - t0) / width;
+    const strip = row.kind === "gaps";
+    const { faint, back } = this.theme;
+    const narrow = pixel(faint, back, 0.55);
+    const y = row.y - this.scroller.scrollTop;
+    const [top, bottom] = [Math.max(0, Math.round((y + 1) * ratio)), Math.min(height, Math.round((y + row.height - 1) * ratio))];
+    for (let i = firstAfter(gaps.end, t0); i < gaps.start.length && gaps.start[i] < t1; i++) {
+      const x0 = Math.max(Math.round((gaps.start[i] - t0) / step), 0);
+      const x1 = Math.min(Math.max(Math.round((gaps.end[i] - t0) / step), x0 + 1), width);
+      if (x1 - x0 >= PATTERN_PX * ratio) {
+        const colour = pixel(causeColour(gaps.cause[i]), back, strip ? 1 : 0.5);
+        for (let at = top; at < bottom; at++)
+          for (let x = x0; x < x1; x++)
+            if (inPattern(gaps.cause[i], Math.floor(x / ratio), Math.floor(at / ratio))) pixels[at * width + x] = colour;
+        continue;
       }
+      if (strip) for (let at = top; at < bottom; at++) pixels.fill(narrow, at * width + x0, at * width + x1);
+      i = Math.max(i, firstAfter(gaps.end, t0 + x1 * step, i) - 1);
     }
+  }
+
+  // Edges whose effect is in view, while they are few.
+  private paintFlows(top: Map<number, number>): void {
+    const { flows } = this;
+    if (!flows) return;
+    const first = firstAfter(flows.time, this.t0);
+    const last = firstAfter(flows.time, this.t1);
+    if (last - first > ARROWS) return;
+    this.context.globalAlpha = 0.5;
+    for (let i = first; i < last; i++)
+      if (flows.from[i] !== flows.to[i])
+        this.paintArrow(top, [flows.from[i], flows.time[i] - unzigzag(flows.back[i])], [flows.to[i], flows.time[i]]);
+    this.context.globalAlpha = 1;
   }
 
   private paintCounters(rows: Row[]): void {
@@ -309,23 +364,25 @@ export class Timeline {
     }
   }
 
-  // The critical path: an outline below the spans that are on it.
-  private paintPath(rows: Row[]): void {
+  // The critical path: a line below the spans that are on it, in pixels of the image.
+  private drawPath(rows: Row[], pixels: Uint32Array, { t0, t1, width }: Frame, height: number, ratio: number): void {
     const { path } = this;
     if (!path) return;
     const top = new Map(rows.map((row) => [row.kind === "lane" ? row.lane + 1 : -1, row.y] as const));
-    const c = this.context;
-    c.fillStyle = this.theme.danger;
-    const drawn = new Map<number, number>();
-    for (let i = firstAfter(path.end, this.t0); i < path.start.length && path.start[i] < this.t1; i++) {
-      const y = top.get(path.lane[i]);
-      if (y === undefined) continue;
-      const from = drawn.get(path.lane[i]) ?? -1;
-      const x0 = Math.floor(this.x(path.start[i]));
-      const x1 = Math.min(Math.max(Math.ceil(this.x(path.end[i])), x0 + 1), this.width);
-      if (x1 <= from) continue; // these pixels are drawn
-      c.fillRect(Math.max(x0, from, 0), y - this.scroller.scrollTop + LANE - 2.5, x1 - Math.max(x0, from, 0), 2);
-      drawn.set(path.lane[i], x1);
+    const step = (t1 - t0) / width;
+    const colour = pixel(this.theme.danger, this.theme.back, 1);
+    const thick = Math.round(2 * ratio);
+    for (let i = firstAfter(path.end, t0); i < path.start.length && path.start[i] < t1; i++) {
+      const begin = path.start[i];
+      const row = top.get(path.lane[i]);
+      if (row !== undefined) {
+        const x0 = Math.max(Math.floor((begin - t0) / step), 0);
+        const x1 = Math.min(Math.max(Math.ceil((path.end[i] - t0) / step), x0 + 1), width);
+        const y0 = Math.round((row - this.scroller.scrollTop + LANE - 2.5) * ratio);
+        for (let y = Math.max(y0, 0); y < Math.min(y0 + thick, height); y++) pixels.fill(colour, y * width + x0, y * width + x1);
+      }
+      // Of pieces much narrower than a pixel a few are enough.
+      if (path.end[i] - begin < step / 4) i = Math.max(i, firstAfter(path.end, begin + step / 4, i) - 1);
     }
   }
 
@@ -355,6 +412,7 @@ export class Timeline {
       c.strokeRect(x0, y - this.scroller.scrollTop + 1, Math.max(this.x(span.end) - x0, 2), LANE - 2);
       c.lineWidth = 1;
     }
+    this.paintFlows(top);
     this.arrows.forEach((arrow) => this.paintArrow(top, arrow.from, arrow.to));
     this.index.missing.forEach(([from, to]) => this.paintArrow(top, from, to, true));
   }
@@ -368,7 +426,7 @@ export class Timeline {
     const c = this.context;
     const [ax, ay] = [this.x(from[1]), y0 - this.scroller.scrollTop + LANE / 2];
     const [bx, by] = [this.x(to[1]), y1 - this.scroller.scrollTop + LANE / 2];
-    const bend = Math.max(20, Math.abs(bx - ax) / 3);
+    const bend = Math.max(6, Math.abs(bx - ax) / 3);
     c.strokeStyle = c.fillStyle = missing ? this.theme.danger : this.theme.text;
     c.lineWidth = missing ? 2 : 1.25;
     c.setLineDash(missing ? [6, 4] : []);
@@ -485,6 +543,13 @@ export class Timeline {
     const tile = await this.tiles.load(entry);
     return { lane: span.lane, label: tile.label[i], start: tile.start[i], end: tile.end[i], tile: entry, i };
   }
+}
+
+// A colour of the theme over its background, as a pixel of an ImageData.
+function pixel(colour: string, back: [number, number, number], share: number): number {
+  const number = parseInt(colour.slice(1), 16);
+  const [r, g, b] = [16, 8, 0].map((shift, i) => Math.round(back[i] + (((number >> shift) & 255) - back[i]) * share));
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 export function firstAfter(times: Float64Array, time: number, low = 0): number {

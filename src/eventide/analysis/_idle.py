@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -70,7 +71,7 @@ def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, In
         if track < 0:
             continue
         mine = np.flatnonzero((thread == track) & (length > 0))
-        masks, (low, high) = _doings(view, track)
+        masks, (low, high) = view.remember(f"doings of {track}", partial(_doings, view, track))
         parts = masks.within(start[mine], end[mine])
         compiling = sum((time for mask, time in parts.items() if mask & _COMPILE), np.zeros(len(mine), np.int64))
         allocating = sum(

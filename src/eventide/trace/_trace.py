@@ -176,5 +176,15 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, plain)
     except UnicodeEncodeError:
-        spelled = [text if text is None else text.encode("utf-8", "backslashreplace").decode() for text in values]
-        return pa.array(spelled, plain)
+        return pa.array([_spelled(value) for value in values], plain)
+
+
+def _spelled(value: Any) -> Any:
+    """A text, or the texts in the frames of a stack, with escapes for what UTF-8 cannot represent."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_spelled(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _spelled(each) for key, each in value.items()}
+    return value

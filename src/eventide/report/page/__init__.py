@@ -13,10 +13,13 @@ make_job_page    the answers about many ranks       _job
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 from eventide._util.html_text import text
-from eventide.analysis import View, best_edits, flame
+from eventide.analysis import View, best_edits, flame, lint
+from eventide.errors import InternalError
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
 from eventide.report.page import _html
@@ -26,18 +29,18 @@ from eventide.report.page._document import document
 from eventide.report.page._flame import flame_graph
 from eventide.report.page._index import PageIndex, describe
 from eventide.report.page._job import make_job_page
-from eventide.report.page._races import missing_edges, race_section
+from eventide.report.page._races import Missing, missing_edges, race_section
 from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
 LIMIT = 40_000_000  # bytes of the file
-EDITS_AT_MOST = 1_000_000  # spans of a trace whose best edits are in its page
+EDITS_AT_MOST = 300_000  # spans of a trace whose best edits are in its page
 # From most to least; the first that fits into the limit is used.
 LADDER = (
     Detail(),
     Detail(arguments=False),
-    Detail(grid=16, arguments=False),
-    Detail(grid=16, arguments=False, edges=False),
+    Detail(grid=16, arguments=False, slack=False),
+    Detail(grid=16, arguments=False, edges=False, slack=False),
 )
 
 __all__ = ["LIMIT", "make_comparison", "make_findings", "make_job_page", "make_page"]
@@ -52,17 +55,13 @@ def make_page(
     """
     view = View(trace)
     missing = missing_edges(findings, view) if findings is not None else []
-    for detail in LADDER[:1] if exact else LADDER:
-        index = PageIndex(view, report, detail, missing)
-        built = index.build()
-        if index.blocks.size <= limit:
-            break
+    index, built = _fitted(view, report, missing, math.inf if exact else limit)
     races = race_section(findings, _places(index)) if findings is not None else ""
-    left_out = describe(detail)
+    left_out = describe(index.detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
         _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report),
+        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
         report.title,
@@ -72,6 +71,16 @@ def make_page(
         dialog=_html.key_dialog(),
         data=scripts(built, index.blocks),
     )
+
+
+def _fitted(view: View, report: Report, missing: list[Missing], limit: float) -> tuple[PageIndex, dict[str, Any]]:
+    """The first step of the ladder that fits; the last one whatever it takes."""
+    for detail in LADDER:
+        index = PageIndex(view, report, detail, missing)
+        built = index.build(math.inf if detail is LADDER[-1] else limit)
+        if built is not None:
+            return index, built
+    raise InternalError("the last step of the page's ladder has no limit")
 
 
 def _edits(view: View, report: Report) -> str:

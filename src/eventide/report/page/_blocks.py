@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from eventide._util import html_text
 from eventide.analysis import View
@@ -14,6 +15,8 @@ from eventide.report.page._columns import Ints, encode, pack, zigzag
 from eventide.report.page._lanes import Lane
 
 TILE = 32_768  # spans
+_SAMPLE = 16  # every so many tiles are encoded first, to see what all will take
+_MARGIN = 1.1  # by which such an estimate may be too large
 COARSE, FINE = 512, 4096  # buckets of the two overviews
 _EDGE_KINDS = ("launch", "wait", "synchronize", "fwdbwd", "flow")
 
@@ -41,29 +44,44 @@ class Detail:
     grid: int = 1  # ns
     arguments: bool = True
     edges: bool = True
+    slack: bool = True
+
+
+_Tile = tuple[dict[str, Any], dict[str, str]]  # its entry in the index, and its blocks by their key in the entry
 
 
 class SpanBlocks:
-    """Encodes the spans of a trace, lane by lane and tile by tile."""
+    """Encodes the spans of a trace, lane by lane and tile by tile.
 
-    def __init__(self, view: View, lanes: list[Lane], detail: Detail, blocks: Blocks) -> None:
+    `slack` is that of each span; `pointed` are the spans whose arguments are kept where all would be too many.
+    """
+
+    def __init__(
+        self, view: View, lanes: list[Lane], detail: Detail, blocks: Blocks, *, slack: Ints, pointed: Ints
+    ) -> None:
         self.view, self.lanes, self.detail, self.blocks = view, lanes, detail, blocks
+        self.slack, self.pointed = slack, pointed
         self.origin = view.window[0] if view.count else 0
-        self.label, self.labels = labels_of(view)
-        self.place = np.full(view.count, -1, np.int64)  # lane of each span
-        for number, lane in enumerate(lanes):
-            self.place[lane.rows] = number
-        self.ends = self._edges() if detail.edges else {}
+        self.label, self.labels = view.remember("labels of the page", lambda: labels_of(view))
+        self.place = view.remember("places in the page", self._places)  # lane of each span
+        self.ends = view.remember("edges of the page", self._edges) if detail.edges else {}
 
-    def index(self) -> list[dict[str, Any]]:
-        """Encode everything; the entry of each lane."""
+    def _places(self) -> Ints:
+        place = np.full(self.view.count, -1, np.int64)
+        for number, lane in enumerate(self.lanes):
+            place[lane.rows] = number
+        return place
+
+    def index(self, limit: float) -> list[dict[str, Any]] | None:
+        """Encode everything; the entry of each lane. None, early, where the blocks would take more than the limit."""
         jobs = [
             (number, lane.rows[low : low + TILE])
             for number, lane in enumerate(self.lanes)
             for low in range(0, len(lane.rows), TILE)
         ]
-        with ThreadPoolExecutor(2) as pool:  # zlib releases the GIL
-            tiles = list(pool.map(lambda job: self._tile(*job), jobs))
+        tiles = self._encoded(jobs, limit)
+        if tiles is None:
+            return None
         found: list[dict[str, Any]] = [
             {"track": lane.track, "depth": lane.depth, "n": len(lane.rows), "tiles": []} for lane in self.lanes
         ]
@@ -71,20 +89,49 @@ class SpanBlocks:
             found[number]["tiles"].append({**entry, **{key: self.blocks.add(text) for key, text in texts.items()}})
         return found
 
-    def _tile(self, number: int, rows: Ints) -> tuple[dict[str, Any], dict[str, str]]:
+    def _encoded(self, jobs: list[tuple[int, Ints]], limit: float) -> list[_Tile] | None:
+        """The tiles of these jobs. First some of all lanes, from which the size of all is estimated."""
+        order = sorted(range(len(jobs)), key=lambda job: job % _SAMPLE)
+        tiles: dict[int, _Tile] = {}
+        size, spans, total = 0, 0, sum(len(rows) for _, rows in jobs)
+        with ThreadPoolExecutor(2) as pool:  # zlib releases the GIL
+            for low in range(0, len(order), _SAMPLE):
+                batch = order[low : low + _SAMPLE]
+                for job, tile in zip(batch, pool.map(lambda job: self._tile(*jobs[job]), batch), strict=True):
+                    tiles[job] = tile
+                    size += sum(map(len, tile[1].values()))
+                    spans += len(jobs[job][1])
+                if size > limit or (spans * _SAMPLE >= total and size / spans * total > limit * _MARGIN):
+                    return None
+        return [tiles[job] for job in range(len(jobs))]
+
+    def _tile(self, number: int, rows: Ints) -> _Tile:
         start, end = self._times(rows)
         before = np.append(start[0], np.maximum.accumulate(end)[:-1])
         columns = [np.maximum(start - before, 0), end - start, self.label[rows], self.view.stack[rows] + 1]
         spans = encode(columns)
         entry = {"n": len(rows), "t": int(start[0]), "e": int(end.max()), "w": spans.widths}
         texts = {"b": spans.text}
-        if self.detail.arguments:
-            lines = self.view.trace.spans.column("args").take(rows).to_pylist()
-            if any(lines):
-                texts["a"] = pack("\n".join(line.replace("\n", " ") if line else "" for line in lines).encode())
+        lines = self._arguments(rows)
+        if any(lines):
+            texts["a"] = pack("\n".join(line.replace("\n", " ") if line else "" for line in lines).encode())
+        slack = self.slack[rows] + 1 if self.detail.slack else rows[:0]
+        if slack.any():
+            block = encode([slack])
+            entry["kw"], texts["k"] = block.widths, block.text
         if number in self.ends:
             self._add_edges(number, rows, entry, texts)
         return entry, texts
+
+    def _arguments(self, rows: Ints) -> list[str | None]:
+        column = self.view.trace.spans.column("args")
+        if self.detail.arguments:
+            return texts_of(column, rows)
+        chosen = np.flatnonzero(np.isin(rows, self.pointed)) if len(self.pointed) else self.pointed
+        lines: list[str | None] = [None] * len(rows) if len(chosen) else []
+        for place, line in zip(chosen.tolist(), texts_of(column, rows[chosen]), strict=True):
+            lines[place] = line
+        return lines
 
     def _times(self, rows: Ints) -> tuple[Ints, Ints]:
         """Relative to the origin, in steps of the grid; spans of a lane stay disjoint."""
@@ -128,6 +175,10 @@ class SpanBlocks:
 
     def overview(self, buckets: int) -> dict[str, Any]:
         """For each lane and bucket: the share that spans cover (0 to 255), and the kind that covers most of it."""
+        block = self.view.remember(f"overview of {buckets}", lambda: self._overview(buckets))
+        return {"buckets": buckets, "b": self.blocks.add(block)}
+
+    def _overview(self, buckets: int) -> str:
         low, high = self.view.window
         scale = max((high - low) / buckets, 1e-9)
         kinds = self.view.category
@@ -139,7 +190,20 @@ class SpanBlocks:
             covered, most = _buckets(start, end, kinds[lane.rows], buckets)
             shares[number] = np.minimum(np.ceil(covered * 255), 255)
             owner[number] = most
-        return {"buckets": buckets, "b": self.blocks.add(pack(shares.tobytes() + owner.tobytes()))}
+        return pack(shares.tobytes() + owner.tobytes())
+
+
+def texts_of(column: pa.ChunkedArray, rows: Ints) -> list[str | None]:
+    """These rows of a column. Its own `take` copies all chunks into one first, for every tile."""
+    firsts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
+    where = np.searchsorted(firsts, rows, side="right") - 1
+    found: list[str | None] = [None] * len(rows)
+    for chunk in np.unique(where).tolist():
+        mine = np.flatnonzero(where == chunk)
+        taken = column.chunk(chunk).take(pa.array(rows[mine] - firsts[chunk])).to_pylist()
+        for place, text in zip(mine.tolist(), taken, strict=True):
+            found[place] = text
+    return found
 
 
 def _buckets(start: Any, end: Any, kind: Ints, buckets: int) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from eventide._util import format as f
 from eventide._util.html_text import text
-from eventide.analysis import PHASES, BestEdits, Part, StepPhases
+from eventide.analysis import PHASES, BestEdits, Lint, Part, StepPhases
 from eventide.report._answers import render_compile, render_idle, render_memory, render_syncs
 from eventide.report._gather import Report
 from eventide.report._sample_tables import sample_tables
@@ -23,6 +23,7 @@ _KEYS = {
     "/": "search; Enter or n for the next match, N for the one before", "m": "set a mark",
     ". ,": "next and previous span of the lane", "[ ]": "to the cause and to the effect of the selected span",
     "arrows": "along the lane and between lanes", "Enter": "details of the selected span",
+    "1 2 3 ...": "go to the finding of that number", "r": "sums of what is in view", "t": "what is in view as a table",
     "Esc": "clear", "?": "this list", "Ctrl + wheel": "zoom",
     "drag": "move; on the ruler or with Shift: select a time range",
 }  # fmt: skip
@@ -118,7 +119,7 @@ def _step(step: StepPhases, number: int, width: float, limit: int, origin: int) 
     return f'<a href="{where}" aria-label="{about}"><title>{about}</title>{bars}</a>'
 
 
-def tables(report: Report) -> str:
+def tables(report: Report, oddities: Lint) -> str:
     shown: list[Fitted] = []
     if report.breakdown.devices:
         shown += [breakdown_table(report.breakdown), name_table(report.summary.device, _ROWS)]
@@ -128,7 +129,18 @@ def tables(report: Report) -> str:
     if report.path.wall and report.breakdown.devices:
         shown.append(path_table(report.path, _ROWS))
     body = "".join(_section(each) for each in shown)
-    return f'<section id="tables">{body}{_answers(report)}</section>'
+    return f'<section id="tables">{body}{_answers(report)}{_lint(oddities)}</section>'
+
+
+def _lint(result: Lint) -> str:
+    """What is odd about the file, so that one may doubt it."""
+    if not result.findings:
+        return f"<h2>Lint of the recording</h2><p>Nothing odd: {len(result.rules)} rules looked at the trace.</p>"
+    rows = [
+        [each.rule, each.example, each.meaning, f"{each.count:,}", f"{each.checked:,}" if each.checked else "-"]
+        for each in result.findings
+    ]
+    return _section(Fitted(("Lint of the recording", "such as", "what it means", "count", "of"), rows, 3))
 
 
 def edits(result: BestEdits) -> str:
@@ -198,7 +210,9 @@ Drag over it to choose what the timeline shows; the keys w a s d do the same."><
 <div class="stage"><div id="scroller"><canvas id="lanes" tabindex="0" role="application" \
 aria-label="Timeline. Arrow keys select spans; ? lists all keys."></canvas><div id="spacer"></div></div>
 <aside id="panel" tabindex="0" aria-label="Details of the selection"></aside></div>
-<ul id="causes" class="legend"></ul>
+<ul id="kinds" class="legend"></ul><ul id="causes" class="legend"></ul>
+<details id="asTable"><summary>Spans in view as a table</summary><div id="spans" class="scroll" tabindex="0" \
+role="region" aria-label="Spans in view"></div></details>
 <p id="live" class="hidden" role="status" aria-live="polite"></p></section>"""
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from eventide._util import format as f
 from eventide._util import html_text
-from eventide.analysis import CAUSES, View
+from eventide.analysis import CAUSES, View, idle
 from eventide.report._gather import Report
 from eventide.report.page._blocks import COARSE, FINE, Blocks, Detail, SpanBlocks
-from eventide.report.page._columns import Ints, encode, pack
+from eventide.report.page._columns import Ints, encode, pack, zigzag
 from eventide.report.page._lanes import lanes_of
 from eventide.report.page._races import Missing
+from eventide.report.rules import findings
 
 VERSION = 1
 COUNTERS = 64
+ARROWS = 50_000  # edges that the page draws without a selection, where few are in view
+STREAM_GAPS = 1_000_000  # spans of a trace whose gaps are explained for each stream too
 _EDGES = ("launch", "wait", "synchronize", "fwdbwd", "flow")
 _NAME = 2000  # characters of a name that the page keeps
+_POINTED = 200  # spans of a finding that keep their arguments, the longest
 
 
 class PageIndex:
@@ -29,20 +35,23 @@ class PageIndex:
         self.view, self.report, self.detail, self.missing = view, report, detail, missing
         self.blocks = Blocks()
         self.tracks = shown_tracks(view)
-        self.lanes = lanes_of(view, self.tracks)
-        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks)
+        self.lanes = view.remember("lanes of the page", lambda: lanes_of(view, self.tracks))
+        pointed = np.empty(0, np.int64) if detail.arguments else pointed_at(view, report)
+        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, slack=report.path.slack, pointed=pointed)
         self.low, high = view.window
         self.wall = high - self.low
 
-    def build(self) -> dict[str, Any]:
-        """The index; blocks are in `blocks`."""
+    def build(self, limit: float = math.inf) -> dict[str, Any] | None:
+        """The index; blocks are in `blocks`. None where they would take more bytes than the limit."""
         coarse = self.spans.overview(COARSE) if self.lanes else None
         fine = self.spans.overview(FINE) if self.view.count > FINE else None
-        lanes = self.spans.index()
+        lanes = self.spans.index(limit)
+        if lanes is None:
+            return None
         place = {track: number for number, track in enumerate(self.tracks)}
         for lane in lanes:
             lane["track"] = place[lane["track"]]
-        return {
+        index = {
             "version": VERSION,
             "title": html_text.visible(self.report.title),
             "origin": str(self.low),
@@ -61,8 +70,10 @@ class PageIndex:
             "counters": self._counters(),
             "stacks": self._stacks(),
             "edges": list(_EDGES),
+            "arrows": self._arrows() if self.detail.edges else None,
             "missing": [self._ends(edge) for edge in self.missing],
         }
+        return index if self.blocks.size <= limit else None
 
     def _ends(self, edge: Missing) -> list[list[int]]:
         """Lane and time of both ends: the end of the one span, the start of the other."""
@@ -81,22 +92,55 @@ class PageIndex:
         return {"name": html_text.visible(view.thread(track)), "group": "", "kind": view.track_kind[track]}
 
     def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
-        """Idle time of each device, above its first stream; the largest cause of each gap."""
-        table = self.report.idle.table
+        """Idle time of each device, above its first stream: a piece for each cause of a gap, so that sums are exact."""
+        found = [] if self.view.count > STREAM_GAPS else self._gaps_of(idle(self.view, by="stream").table, place, True)
+        return [*self._gaps_of(self.report.idle.table, place, False), *found]
+
+    def _gaps_of(self, table: pa.Table, place: dict[int, int], by_stream: bool) -> list[dict[str, Any]]:
+        """Of each device, at its first stream; or of each stream of a device that has several."""
         devices = np.array(table.column("device").to_pylist())
-        whole = np.array([stream is None for stream in table.column("stream").to_pylist()], dtype=bool)
-        start, duration = (table.column(name).to_numpy() for name in ("start", "duration"))
+        streams = np.array([stream or "" for stream in table.column("stream").to_pylist()])
+        start = table.column("start").to_numpy()
         causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES]) if table.num_rows else np.zeros((1, 0))
         found = []
-        for device, tracks in self.view.devices.items():
-            mine = np.flatnonzero(whole & (devices == device)) if table.num_rows else np.empty(0, np.int64)
+        several = [(device, track) for device, tracks in self.view.devices.items() if tracks[1:] for track in tracks]
+        single = [(device, tracks[0]) for device, tracks in self.view.devices.items()]
+        for device, track in several if by_stream else single:
+            name = self.view.stream(track) if by_stream else ""
+            mine = np.flatnonzero((streams == name) & (devices == device)) if table.num_rows else np.empty(0, np.int64)
             if len(mine) == 0:
                 continue
             mine = mine[np.argsort(start[mine], kind="stable")]
-            cause = causes[:, mine].argmax(axis=0)
-            rows = self._chained(start[mine], duration[mine], cause)
-            found.append({"group": str(place[tracks[0]]), "rows": rows, "used": np.unique(cause).tolist()})
+            parts = causes[:, mine].T
+            gap, cause = np.nonzero(parts)
+            length = parts[gap, cause]
+            # A gap's pieces lie end to end: what came before within the gap is the running sum less that of its first.
+            before = np.cumsum(length) - length
+            inside = before - before[np.searchsorted(gap, np.arange(len(mine)))][gap]
+            rows = self._chained(start[mine][gap] + inside, length, cause)
+            entry = {"group": str(place[track]), "rows": rows, "used": np.unique(cause).tolist()}
+            found.append({**entry, "stream": by_stream})
         return found
+
+    def _arrows(self) -> dict[str, Any] | None:
+        """Edges between lanes by the time of their effect; none where they are too many to be looked at."""
+        parts = []
+        for kind in ("launch", "wait"):
+            edges = self.view.edges(kind)
+            known = np.flatnonzero((edges.from_span >= 0) & (edges.to_span >= 0))
+            parts.append((edges.from_span[known], edges.to_span[known]))
+        one, other = (np.concatenate(column) for column in zip(*parts, strict=True))
+        keep = (self.spans.place[one] >= 0) & (self.spans.place[other] >= 0) if len(one) else one > 0
+        one, other = one[keep], other[keep]
+        if not 0 < len(one) <= ARROWS:
+            return None
+        order = np.argsort(self.view.start[other], kind="stable")
+        one, other = one[order], other[order]
+        until = self.view.start[other] - self.low
+        lanes = self.spans.place[one], self.spans.place[other]
+        back = zigzag(until - (np.minimum(self.view.end[one], self.view.start[other]) - self.low))
+        block = encode([np.diff(until, prepend=0), back, *lanes])
+        return {"n": block.rows, "w": block.widths, "b": self.blocks.add(block.text)}
 
     def _path(self) -> dict[str, Any] | None:
         """Pieces of the critical path that are spans, with their lane."""
@@ -168,13 +212,24 @@ def shown_tracks(view: View) -> list[int]:
     return [*streams, *threads, *others]
 
 
+def pointed_at(view: View, report: Report) -> Ints:
+    """The spans in the places of findings: of each the longest ones."""
+    found = [np.empty(0, np.int64)]
+    for place in {each.place for each in findings(report) if each.place is not None}:
+        rows = np.flatnonzero((view.start < place[1]) & (view.end > place[0]))
+        found.append(rows[np.argsort(-view.duration[rows], kind="stable")[:_POINTED]])
+    return np.unique(np.concatenate(found))
+
+
 def describe(detail: Detail) -> str:
     """What the page leaves out, for people."""
     left = []
     if not detail.arguments:
-        left.append("arguments of spans")
+        left.append("arguments of spans (except where findings point)")
     if not detail.edges:
         left.append("arrows between spans")
     if detail.grid > 1:
         left.append(f"times finer than {f.time(detail.grid)} on the timeline")
+    if not detail.slack:
+        left.append("slack of spans")
     return f"Left out to limit the size of the file: {', '.join(left)}. Findings and tables are exact." if left else ""
