@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eventide._util.html_text import text
-from eventide.analysis import View, best_edits, flame
+from eventide.analysis import View, flame
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
 from eventide.report.page import _html
@@ -31,7 +31,6 @@ from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
 LIMIT = 40_000_000  # bytes of the file
-EDITS_AT_MOST = 1_000_000  # spans of a trace whose best edits are in its page
 # From most to least; the first that fits into the limit is used.
 LADDER = (
     Detail(),
@@ -62,7 +61,7 @@ def make_page(
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
         _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report),
+        flame_graph(flame(view)), _html.timeline(note), _html.edits(report.edits), _html.tables(report),
     ]  # fmt: skip
     return document(
         report.title,
@@ -72,13 +71,6 @@ def make_page(
         dialog=_html.key_dialog(),
         data=scripts(built, index.blocks),
     )
-
-
-def _edits(view: View, report: Report) -> str:
-    """What would make it faster, by replay; of large traces the command says it, since the search takes seconds."""
-    if not report.breakdown.devices or not 0 < view.count <= EDITS_AT_MOST:
-        return ""
-    return _html.edits(best_edits(view, count=10))
 
 
 def make_findings(findings: Findings, title: str, trace: Trace | None = None) -> str:
