@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -185,6 +186,7 @@ def test_the_page_has_a_cell_for_each_rank_and_step_and_no_script(make, tmp_path
     assert heat.count("<rect") == 4 * 3
     assert heat.count("against the median") == 4 * 3 + 1
     assert "rank 2 (worst)" in text
+    assert re.search(r'<tr><td>rank 2</td><td>[^<]+</td><td class="number">', text)  # texts left, numbers right
     assert "(median)" in text
     assert "(best)" in text
     assert "<script" not in text

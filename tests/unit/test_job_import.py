@@ -97,6 +97,7 @@ def test_a_directory_that_is_no_job_is_not_touched(traces, tmp_path):
 @pytest.mark.parametrize(
     ("sources", "error", "words"),
     [
+        ("", UsageValueError, "a path of the traces is empty; name the files"),
         ("missing*.json", TraceFileError, "there is no file 'missing"),
         ("empty", UsageValueError, "holds no trace"),
         ("bad", UsageValueError, "none of 1 files could be imported: rank0.json: "),

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from eventide import open_trace
 from eventide._util import format as f
+from eventide.analysis import best_edits
 from eventide.cli import main
 from tests.trace_builder import Builder
 
@@ -102,6 +104,38 @@ def test_a_comparison_sums_to_the_difference_and_names_what_differs(saved, capsy
     assert found["warnings"] == ["other devices: 1 of cuda against 2 of cuda, hip"]
     assert main(["trace", "compare", *paths]) == 0
     assert "Not alike: other devices" in capsys.readouterr().out
+
+
+def test_the_report_has_the_three_best_edits_and_its_json_has_all(saved, capsys):
+    path = saved(late_host())
+    found = best_edits(open_trace(path))
+    assert len(found.rows) > 3
+    assert main(["report", path]) == 0
+    table = capsys.readouterr().out.partition("Best edits, by replay")[2].partition("\n\n")[0].splitlines()[1:]
+    assert len(table) == 3
+    for line, row in zip(table, found.rows, strict=False):
+        assert line.startswith(row.name[:12])
+        assert f"  {f.time(row.saved)}" in line or f"at best {f.time(row.saved)}" in line
+        assert line.endswith(f"{f.time(row.low)} to {f.time(row.high)}")
+        assert ("at best" in line) == row.at_best
+    assert main(["report", path, "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)["best_edits"]
+    assert [(row["call"], row["saved"]) for row in written["rows"]] == [(row.call, row.saved) for row in found.rows]
+
+
+def test_a_report_without_a_ranking_of_edits_says_why(saved, capsys):
+    builder = Builder()
+    builder.launch((0, 10), "a", 10, 12)
+    builder.work("b", 1_000_000, 1_000_002, stream=9)  # nothing that can be edited explains the time before it
+    path = saved(builder)
+    found = best_edits(open_trace(path))
+    assert found.rows == ()
+    assert main(["report", path]) == 0
+    assert f"Best edits: {found.heading}" in " ".join(capsys.readouterr().out.split())
+    host = Builder()
+    host.span(host.thread(), "f", 0, 100)
+    assert main(["report", saved(host, "host.parquet")]) == 0
+    assert "Best edits" not in capsys.readouterr().out
 
 
 def odd_traces() -> dict[str, Builder]:

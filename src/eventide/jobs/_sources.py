@@ -37,6 +37,8 @@ def find_sources(given: list[str]) -> list[Source]:
     """The files behind paths, patterns and directories, by name with numbers in order; each file once."""
     paths: dict[Path, None] = {}
     for each in given:
+        if not each:
+            raise UsageValueError("a path of the traces is empty; name the files of the ranks")
         for path in _expand(each):
             paths.setdefault(path.resolve())
     if not paths:

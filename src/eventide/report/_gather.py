@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eventide.analysis import (
+    BestEdits,
     Breakdown,
     Compile,
     CriticalPath,
@@ -18,6 +19,7 @@ from eventide.analysis import (
     Summary,
     Syncs,
     View,
+    best_edits,
     breakdown,
     compiles,
     critical_path,
@@ -31,7 +33,11 @@ from eventide.analysis import (
 )
 from eventide.trace import Trace
 
-QUESTIONS = ("breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles", "samples", "step phases")
+QUESTIONS = (
+    "breakdown", "idle", "summary", "syncs", "critical path", "memory", "compiles", "samples", "step phases",
+    "best edits",
+)  # fmt: skip
+EDITS_AT_MOST = 300_000  # spans of a trace that a report searches for its best edits; the search takes seconds
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Report:
     compiles: Compile
     samples: Samples
     phases: Phases
+    edits: BestEdits | None  # None: no device, or the trace is too large for the search
     launches_known: bool
     outside: tuple[tuple[str, int, int], ...]  # spans outside of the window: name, start, end
 
@@ -69,6 +76,7 @@ def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: Non
         compiles,
         samples,
         step_phases,
+        _edits,
     )
     for question, ask in zip(QUESTIONS, asks, strict=True):
         step(question)
@@ -87,6 +95,12 @@ def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: Non
         answers["compiles"],
         answers["samples"],
         answers["step phases"],
+        answers["best edits"],
         len(view.edges("launch")) > 0,
         tuple((view.word(row), int(view.start[row]), int(view.end[row])) for row in view.outside[:100].tolist()),
     )
+
+
+def _edits(view: View) -> BestEdits | None:
+    """What would make it faster, by replay; `eventide trace best-edits` searches large traces too."""
+    return best_edits(view) if 0 < view.count <= EDITS_AT_MOST and breakdown(view).devices else None

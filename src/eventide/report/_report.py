@@ -20,7 +20,7 @@ from eventide.errors import TraceFileError, UsageValueError
 from eventide.report._gather import Report, gather
 from eventide.report._sample_tables import sample_tables
 from eventide.report._steps import is_split, phase_table, strip
-from eventide.report._tables import as_text, breakdown_table, host_table, name_table, path_table
+from eventide.report._tables import as_text, breakdown_table, edits_table, host_table, name_table, path_table
 from eventide.report.rules import cut_short, findings, unknowns
 from eventide.trace import Trace
 
@@ -91,6 +91,7 @@ def report_json(result: Report) -> dict[str, Any]:
         "next": path.next[:20],
         "inferred": path.inferred,
     }
+    whole["best_edits"] = whole.pop("edits")
     syncs = result.syncs
     whole["syncs"] = {"count": syncs.count, "total": syncs.total, "table": syncs.table, "skew": syncs.skew}
     whole["memory"] = [
@@ -146,6 +147,7 @@ def render_report(report: Report) -> RenderableType:
         parts += [Text(""), host_table(report.summary, _ROWS)]
     if report.path.wall and report.breakdown.devices:
         parts += [Text(""), path_table(report.path, 3)]
+    parts += _edits(report)
     if is_split(report.phases) and not report.breakdown.devices:  # of devices the table above has steps
         parts += [Text(""), phase_table(report.phases)]
         parts += [Text(line) for line in strip(report.phases).splitlines()]
@@ -156,6 +158,15 @@ def render_report(report: Report) -> RenderableType:
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]
     return Group(*parts)
+
+
+def _edits(report: Report) -> list[RenderableType]:
+    """The edits that save most; where there is no ranking, the reason."""
+    if report.edits is None:
+        return []
+    if report.edits.rows:
+        return [Text(""), edits_table(report.edits, _ROWS)]
+    return [Text(""), Text(f"Best edits: {report.edits.heading}")]
 
 
 def _listed(texts: list[str], *, numbered: bool = False) -> Table:

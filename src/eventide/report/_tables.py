@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eventide._util import format as f
-from eventide.analysis import Breakdown, CriticalPath, DeviceBreakdown, NameRow, OperatorRow, Part, Summary
+from eventide.analysis import BestEdits, Breakdown, CriticalPath, DeviceBreakdown, NameRow, OperatorRow, Part, Summary
 
 _WIDTH = 100  # columns of text that is not printed to a terminal
 _GAP = 2  # between columns
@@ -229,6 +229,21 @@ def path_table(path: CriticalPath, most: int) -> Fitted:
         pieces = f"{sum(row.count for row in rest):,}"
         rows.append([_more(rest), "", "", f.time(time), f.percent(time, path.wall), pieces])
     return table("Critical path", ("kind", "where", "time", "share", "pieces"), rows, 3)
+
+
+def edits_table(result: BestEdits, most: int) -> Fitted:
+    """The edits that save most, each alone, with the interval of what it saves."""
+    rows = [
+        [
+            f.name(row.name, 70),
+            row.edit,
+            row.line or "-",
+            f"{'at best ' if row.at_best else ''}{f.time(row.saved)}",
+            f"{f.time(row.low)} to {f.time(row.high)}",
+        ]
+        for row in result.rows[:most]
+    ]
+    return table("Best edits, by replay", ("edit", "at", "saves", "between"), rows, 3)
 
 
 def _more(rest: Sequence[object]) -> str:

@@ -65,6 +65,7 @@ class BestEdits(show.Result):
         "saved": show.time,
         "low": show.time,
         "high": show.time,
+        "at_best": show.yes,
         "line": show.text,
         "order": show.text,
     }

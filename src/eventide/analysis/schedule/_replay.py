@@ -22,6 +22,8 @@ from eventide.analysis.schedule._launch_queue import depths_of
 from eventide.analysis.schedule._schedule import Plan, Schedule, plan_of, schedule
 from eventide.trace import Trace
 
+_WORTH_SAYING = 0.01  # of the time of a step that the model does not explain
+
 
 @dataclass(frozen=True)
 class Model:
@@ -139,7 +141,11 @@ class Replay(show.Result):
 
     def _heading(self) -> str:
         said = f"recorded {f.time(self.wall)}, replayed {f.time(self.replayed)}"
-        return f"{said}; the model does not explain {100 * self.error:.2f} % of the time"
+        said += f"; the model does not explain {100 * self.error:.2f} % of the time"
+        worst = max(self.rows[1:], key=lambda row: abs(row.error), default=None)
+        if worst is not None and abs(worst.error) > max(_WORTH_SAYING, self.error):
+            said += f", and {100 * abs(worst.error):.2f} % of {worst.name}"
+        return said
 
 
 def replay(trace: Trace | View) -> Replay:

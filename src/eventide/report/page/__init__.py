@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eventide._util.html_text import text
-from eventide.analysis import View, best_edits, flame, lint
+from eventide.analysis import View, flame, lint
 from eventide.errors import InternalError
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
@@ -34,7 +34,6 @@ from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
 LIMIT = 40_000_000  # bytes of the file
-EDITS_AT_MOST = 300_000  # spans of a trace whose best edits are in its page
 # From most to least; the first that fits into the limit is used.
 LADDER = (
     Detail(),
@@ -61,7 +60,7 @@ def make_page(
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
         _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _edits(view, report), _html.tables(report, lint(view)),
+        flame_graph(flame(view)), _html.timeline(note), _html.edits(report.edits), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
         report.title,
@@ -81,13 +80,6 @@ def _fitted(view: View, report: Report, missing: list[Missing], limit: float) ->
         if built is not None:
             return index, built
     raise InternalError("the last step of the page's ladder has no limit")
-
-
-def _edits(view: View, report: Report) -> str:
-    """What would make it faster, by replay; of large traces the command says it, since the search takes seconds."""
-    if not report.breakdown.devices or not 0 < view.count <= EDITS_AT_MOST:
-        return ""
-    return _html.edits(best_edits(view, count=10))
 
 
 def make_findings(findings: Findings, title: str, trace: Trace | None = None) -> str:

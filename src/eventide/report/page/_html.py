@@ -14,7 +14,7 @@ from eventide.report._answers import render_compile, render_idle, render_memory,
 from eventide.report._gather import Report
 from eventide.report._sample_tables import sample_tables
 from eventide.report._steps import is_split, limit_of, phase_table
-from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table
+from eventide.report._tables import Fitted, breakdown_table, edits_table, host_table, name_table, path_table
 from eventide.report.rules import Finding, findings, unknowns
 
 _ROWS = 200
@@ -143,14 +143,11 @@ def _lint(result: Lint) -> str:
     return _section(Fitted(("Lint of the recording", "such as", "what it means", "count", "of"), rows, 3))
 
 
-def edits(result: BestEdits) -> str:
+def edits(result: BestEdits | None) -> str:
     """The edits that save most, each with the interval of what it saves; or why there is no ranking."""
-    rows = [
-        [row.name, row.edit, row.line or "-", f.time(row.saved), f"{f.time(row.low)} to {f.time(row.high)}"]
-        for row in result.rows
-    ]
-    heads = ("Best edits, by replay", "edit", "at", "saves", "between")
-    table = _section(Fitted(heads, rows, 3)) if rows else "<h2>Best edits</h2>"
+    if result is None:
+        return ""
+    table = _section(edits_table(result, len(result.rows))) if result.rows else "<h2>Best edits</h2>"
     return f'<section id="edits">{table}<p class="note">{text(result.heading)}</p></section>'
 
 

@@ -19,7 +19,7 @@ svg text { fill: CanvasText; }
 table { border-collapse: collapse; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; font-variant-numeric: tabular-nums; }
 .number { text-align: right; }
-.scroll { overflow: auto; max-height: 40rem; }
+.scroll { overflow: auto; max-height: 40rem; margin-bottom: 1.2rem; }
 .note { color: GrayText; }
 .missing { fill: none; stroke: GrayText; stroke-width: 0.5; }
 .compute { fill: #3b7dd8; } .wait { fill: #d9534f; } .transfer { fill: #e0a030; } .other { fill: #9aa5b1; }
@@ -176,7 +176,9 @@ def _tables(report: JobReport) -> str:
     )
     parts = []
     for each in shown:
-        head = "".join(f'<th scope="col">{text(name)}</th>' for name in each.heads)
-        body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in each.rows)
+        side = ["" if place < each.texts else ' class="number"' for place in range(len(each.heads))]
+        head = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for kind, name in zip(side, each.heads, strict=True))
+        rows = [zip(side, row, strict=False) for row in each.rows]
+        body = "".join(f"<tr>{''.join(f'<td{kind}>{text(cell)}</td>' for kind, cell in row)}</tr>" for row in rows)
         parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
     return f'<section id="tables">{"".join(parts)}</section>'
