@@ -24,6 +24,17 @@ def texts(pair: Pair) -> list[str]:
     return [data[a:b].decode("utf-8", "replace") for a, b in pairwise(offsets)]
 
 
+def words(pair: Pair) -> pa.Array:
+    """The same as a column, without an object for each."""
+    parts = [None, pa.py_buffer(pair[0]), pa.py_buffer(pair[1])]
+    array = pa.Array.from_buffers(pa.large_string(), len(pair[0]) - 1, parts)
+    try:
+        array.validate(full=True)
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:  # not UTF-8
+        return pa.array(texts(pair), pa.string())
+
+
 def strings(pair: Pair) -> pa.Array:
     """A column of strings; an empty one is null."""
     rows = len(pair[0]) - 1
@@ -50,7 +61,8 @@ class Names:
     def __init__(self, known: Pair, lost: bool) -> None:
         self._nameless = "(name not kept)" if lost else ""
         # At 0 and after the last: the replacement for a missing name.
-        self._words = pa.array([self._nameless, *texts(known), self._nameless], pa.string())
+        missing = pa.array([self._nameless], pa.string())
+        self._words = pa.concat_arrays([missing, words(known), missing])
 
     def __getitem__(self, number: int) -> str:
         return self._words[number].as_py() if 0 < number < len(self._words) else self._nameless

@@ -80,9 +80,9 @@ class Work:
         used, codes = self._names.codes(self._spans["group"])
         words = [(number and self._names[number]) or "work" for number in used.tolist()]
         codes[self._spans["kind"] >= _STREAM] = len(words)
-        distinct = list(dict.fromkeys([*words, "sync"]))
-        place = np.array([distinct.index(word) for word in [*words, "sync"]], np.int32)
-        return pa.DictionaryArray.from_arrays(pa.array(place[codes]), pa.array(distinct, pa.string()))
+        distinct = {word: at for at, word in enumerate(dict.fromkeys([*words, "sync"]))}
+        place = np.array([distinct[word] for word in [*words, "sync"]], np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(place[codes]), pa.array(list(distinct), pa.string()))
 
     def _arguments(self) -> pa.Array:
         """For a synchronization: the stream, event or device."""
