@@ -162,7 +162,11 @@ bool on_main_thread() {
 void drop_later(PyObject* object) {
     if (!object) return;
     std::lock_guard lock(due->m);
-    due->objects.push_back(object);
+    try {
+        due->objects.push_back(object);
+    } catch (const std::bad_alloc&) {
+        return;  // the object stays; this is called where no exception may be thrown
+    }
     if (!due->any.exchange(true, std::memory_order_relaxed)) notifier::request_sweep();
 }
 

@@ -47,6 +47,17 @@ PyObject* error_class(ErrorKind kind);
 // A new reference to eventide.errors.<name>, likewise.
 PyObject* errors_attribute(const char* name);
 
+// new T(...); nullptr with MemoryError set if there is no memory. No exception may reach the C frames of Python.
+template <class T, class... A>
+T* new_or_raise(A&&... arguments) {
+    try {
+        return new T(std::forward<A>(arguments)...);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        return nullptr;
+    }
+}
+
 // A verb that Python called on this thread. If a device written in Python raises something that is no
 // Exception (KeyboardInterrupt, SystemExit), the core completes its operation with an error of the device, and then the
 // verb raises that exception instead of any other result.
@@ -94,7 +105,7 @@ class PythonFailure final : public Failure {
   public:
     explicit PythonFailure(PyObject* exception);  // with the GIL
     ~PythonFailure() override;                    // on any thread
-    PyObject* const exception;
+    PyObject* exception;                          // written and read with the GIL
     // Its stream was destroyed. Logged when no other object can raise the error, unless it was raised before.
     void report_unseen(const std::string& where) override;
     // The program gets the exception. With the GIL.

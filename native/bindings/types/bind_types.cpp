@@ -1,7 +1,9 @@
 // The plain C types, the Python classes built on them, and the current stream.
 #include "bindings/base/bind.hpp"
+#include "bindings/base/live_failures.hpp"
 #include "bindings/hooks/hot_hooks.hpp"
 #include "bindings/types/current.hpp"
+#include "bindings/types/failure_cycles.hpp"
 #include "bindings/types/hot_event.hpp"
 #include "bindings/types/hot_future.hpp"
 #include "bindings/types/hot_pool.hpp"
@@ -46,6 +48,7 @@ nb::object owned(PyObject* object) {
 }  // namespace
 
 void bind_types(nb::module_& m) {
+    set_cycle_search(search_failure_cycles);
     add(m, "FutureBase", make_future_type());
     add(m, "StreamBase", make_stream_type());
     add(m, "EventBase", make_event_type());

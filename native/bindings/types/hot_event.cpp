@@ -39,7 +39,8 @@ int event_init(PyObject* self, PyObject* args, PyObject* kwargs) {
         }
         options.device = {device->number, int16_t(index)};
     }
-    auto* core = new Event(options);
+    auto* core = new_or_raise<Event>(options);
+    if (!core) return -1;
     core->retain();
     as_event(self)->core = core;
     as_event(self)->lease = core->lease();
@@ -362,7 +363,11 @@ Event* event_core(PyObject* event) {
 PyObject* make_event(DeviceId device) {
     auto* e = (PyEvent*)event_class->tp_alloc(event_class, 0);
     if (!e) return nullptr;
-    e->core = new Event({.device = device});
+    e->core = new_or_raise<Event>(EventOptions{.device = device});
+    if (!e->core) {
+        Py_DECREF(e);
+        return nullptr;
+    }
     e->core->retain();
     e->lease = e->core->lease();
     return (PyObject*)e;

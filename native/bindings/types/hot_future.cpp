@@ -82,6 +82,7 @@ PyObject* future_callbacks(PyObject* self, void*) {
     return Py_NewRef(f->callbacks);
 }
 
+PyTypeObject* future_base = nullptr;
 PyTypeObject* future_class = nullptr;
 PyObject* future_loader = nullptr;
 
@@ -403,7 +404,13 @@ PyType_Spec spec = {"eventide._native.FutureBase", sizeof(Future), 0,
 }  // namespace
 
 PyTypeObject* make_future_type() {
-    return (PyTypeObject*)PyType_FromSpec(&spec);
+    return future_base = (PyTypeObject*)PyType_FromSpec(&spec);
+}
+
+const Failure* failure_of_future(PyObject* object) {
+    if (!PyObject_TypeCheck(object, future_base)) return nullptr;
+    auto* f = (Future*)object;
+    return is_over(f) ? f->failure : nullptr;
 }
 
 void set_future_loader(PyObject* load) {

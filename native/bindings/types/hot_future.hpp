@@ -41,6 +41,8 @@ void future_set_failure(Future* f, const Failure& failure, bool skipped);
 bool future_publish(Future* f);
 
 PyTypeObject* make_future_type();
+// The failure to which a complete Future has a reference; nullptr if it has none, or the object is no Future.
+const Failure* failure_of_future(PyObject* object);
 // load() -> the Python class (a subclass of the native one and of concurrent.futures.Future) that submit() makes.
 // Called at the first submit: concurrent.futures takes longer to import than all the rest.
 void set_future_loader(PyObject* load);

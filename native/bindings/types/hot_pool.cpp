@@ -27,7 +27,8 @@ int pool_init(PyObject* self, PyObject* args, PyObject*) {
         raise(ErrorKind::value, device ? "this pool is made already" : "there is no device type '%s'", type);
         return -1;
     }
-    auto* core = new EventPool({device->number, int16_t(index)});
+    auto* core = new_or_raise<EventPool>(DeviceId{device->number, int16_t(index)});
+    if (!core) return -1;
     core->retain();
     ((PyPool*)self)->core = core;
     return 0;

@@ -166,8 +166,14 @@ PyObject* submit_native(Stream& stream, PyObject* keep, const Submission& s, Mak
     if (stream.position() % 32 == 0) drop_what_is_due();  // the notifier does it too, a little later
     Future* future = make_future();
     if (!future) return nullptr;
-    Verb verb;
     NativeWork* work = make((Future*)Py_NewRef((PyObject*)future), Py_NewRef(keep));
+    if (!work) {
+        Py_DECREF((PyObject*)future);
+        Py_DECREF((PyObject*)future);
+        Py_DECREF(keep);
+        return nullptr;
+    }
+    Verb verb;
     const uint64_t id = work->id = Work::next_id();
     future_bind(future, stream, 0, id);
     const int64_t time = submission_time();
@@ -264,7 +270,7 @@ PyObject* stream_submit_call(PyObject* self, PyObject* const* args, Py_ssize_t n
         if (args[4] != Py_None) add_accesses(s, args[4], nullptr, 0, nullptr);
     }
     return submit_native(*stream, args[2], s, [&](Future* f, PyObject* keep) -> NativeWork* {
-        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+        return new_or_raise<CallWork>(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
     });
 }
 
@@ -287,7 +293,7 @@ PyObject* stream_submit_native(PyObject* self, PyObject* const* args, Py_ssize_t
     void* argument = stream && given != Py_None ? PyLong_AsVoidPtr(given) : nullptr;
     if (PyErr_Occurred()) return nullptr;
     return submit_native(*stream, args[0], {}, [&](Future* f, PyObject* keep) -> NativeWork* {
-        return new CallWork(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
+        return new_or_raise<CallWork>(reinterpret_cast<CallWork::Function>(function), argument, f, keep);
     });
 }
 
@@ -339,9 +345,11 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     } else {
         if (copy_watcher && hub::listening(Hook::work_submission)) watch_ends(ends);
         const uint64_t bytes = uint64_t(to->len);
-        const Submission s{"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
+        Submission s;
+        if (hub::listening(Hook::work_submission))
+            s = {"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
         out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {
-            return new CopyWork(to->buf, from->buf, size_t(bytes), f, keep);
+            return new_or_raise<CopyWork>(to->buf, from->buf, size_t(bytes), f, keep);
         });
     }
     Py_DECREF(views);

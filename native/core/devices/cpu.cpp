@@ -35,8 +35,8 @@ class CpuStream final : public DeviceStream {
     void mark(Marker& marker) override {
         if (stream_.completed() + 1 == marker.position())
             return stream_.pass_locked(marker, marker.timing() ? now_ns() : 0);
-        marker.retain();
         push({Item::mark, &marker, marker.position()});
+        marker.retain();  // the worker releases it: it takes the item only after the stream's lock is free
     }
 
     void wait(Marker& marker, uint64_t position) override {

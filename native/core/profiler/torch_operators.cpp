@@ -49,7 +49,9 @@ struct Functions {
     uint64_t (*this_thread)();
 };
 
-std::mutex change;  // guards the next two
+std::mutex change;  // guards the next two; held across a fork, so that the child finds it free and them whole
+[[maybe_unused]] const int at_fork =
+    pthread_atfork([] { change.lock(); }, [] { change.unlock(); }, [] { new (&change) std::mutex; });
 std::vector<uint64_t> handles;
 void* library = nullptr;  // stays loaded
 Functions functions;      // written before the first callback

@@ -94,9 +94,12 @@ void remove(const std::string& type) {
     registry().removed[size_t(device->number)].store(true, std::memory_order_relaxed);
 }
 
+// Without a list of them: this is called where no exception may be thrown.
 Device* find(const std::string& type) noexcept {
-    for (Device* d : all())
-        if (d->type() == type) return d;
+    Registry& r = registry();
+    for (int16_t i = 0; i < r.count.load(std::memory_order_acquire); ++i)
+        if (!r.removed[size_t(i)].load(std::memory_order_relaxed) && r.slots[size_t(i)]->type() == type)
+            return r.slots[size_t(i)].get();
     return nullptr;
 }
 

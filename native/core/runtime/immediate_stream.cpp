@@ -14,17 +14,18 @@ Ref<Failure> known_failure(const Marker& marker) {
 }  // namespace
 
 uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListener* listener) {
+    Places end;
     Ref<Marker> start;
     Ref<Failure> error;
     try {
-        if (!enter(work, start, error)) return 0;
+        if (!enter(work, end, start, error)) return 0;
         run_now(work, error);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
         if (work.position) withdraw(work, start.get());
         throw;
     }
     if (listener) listener->on_submitted();
-    Ref<Marker> marker = mark_work(work);
+    Ref<Marker> marker = mark_work(work, end);
     const uint64_t position = marker->position();
     if (behind) *behind = std::move(marker);
     flush();
@@ -32,23 +33,29 @@ uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, SubmitList
     return position;
 }
 
-bool ImmediateStream::enter(Work& work, Ref<Marker>& start, Ref<Failure>& error) {
+// `end`: the place of the marker that ends the work. After this nothing can fail for lack of memory.
+bool ImmediateStream::enter(Work& work, Places& end, Ref<Marker>& start, Ref<Failure>& error) {
+    Places place;
     std::lock_guard order(order_);
     {
         std::lock_guard lock(m_);
-        if (!admit_locked(work)) return false;  // after this the caller withdraws work that fails
+        check_open();
+        if (full()) return false;
+        end = take_place_locked(0, true);
+        (void)admit_locked(work);  // after this the caller withdraws work that fails
         ++entered_;
         error = next_submit_error_;
         // Only listeners need times; one more marker is a large part of the cost of small work.
         if (!error && hub::listening(Hook::work_completion)) {
-            start = take_marker_locked(0, true);
+            place = take_place_locked(0, true);
+            start = place.front().marker;
             start->starts = &work;
         }
     }
     if (!start) return true;
     mark(*start);
     std::lock_guard lock(m_);
-    publish_locked(*start);
+    publish_locked(place);
     work.position = next_position_locked();
     return true;
 }
@@ -75,19 +82,15 @@ void ImmediateStream::run_now(Work& work, const Ref<Failure>& error) {
 }
 
 // The marker with which the work completes. The work fails if the device cannot make it.
-Ref<Marker> ImmediateStream::mark_work(Work& work) {
+Ref<Marker> ImmediateStream::mark_work(Work& work, Places& end) {
     std::lock_guard order(order_);
-    Ref<Marker> marker;
-    {
-        std::lock_guard lock(m_);
-        marker = take_marker_locked(0, true);
-        marker->work = &work;
-    }
+    const Ref<Marker> marker = end.front().marker;
+    marker->work = &work;
     mark_or_break(*marker);
     std::lock_guard lock(m_);
     if (work.failure && !next_submit_error_) next_submit_error_ = work.failure;
     work.position = position() + 1;
-    publish_locked(*marker);
+    publish_locked(end);
     return marker;
 }
 
@@ -139,10 +142,11 @@ bool ImmediateStream::known_idle_locked(bool patient) const {
     return (!patient || finished_) && PolledStream::known_idle_locked(patient);
 }
 
-void ImmediateStream::publish_locked(Marker& marker) {
+void ImmediateStream::publish_locked(Places& place) {
+    Marker& marker = *place.front().marker;
     marker.error_at_creation = next_submit_error_;
     if (marker.syncs) next_submit_error_ = {};
-    PolledStream::publish_locked(marker);
+    PolledStream::publish_locked(place);
 }
 
 void ImmediateStream::publish_wait_locked(Marker& marker) {
@@ -183,7 +187,8 @@ void ImmediateStream::abandoned_locked() {
         for (; wait != waits_.end() && wait->position < before; ++wait)
             if (!error) error = known_failure(*wait->marker);
     };
-    for (const Ref<Marker>& marker : outstanding_) {
+    for (const Passed& each : outstanding_) {
+        const Ref<Marker>& marker = each.marker;
         pass_waits(marker->position());
         if (!error) error = marker->error_at_creation;
         if (marker->syncs) error = {};

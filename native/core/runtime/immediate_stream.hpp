@@ -25,7 +25,7 @@ class ImmediateStream final : public PolledStream {
 
   private:
     bool known_idle_locked(bool patient) const override;
-    void publish_locked(Marker& marker) override;
+    void publish_locked(Places& place) override;
     void publish_wait_locked(Marker& marker) override;
     void combine_errors_locked(Marker& marker, Passed& passed, Ref<Failure>& failure) override;
     Outcome finished_outcome(Passed& passed) override;
@@ -34,9 +34,9 @@ class ImmediateStream final : public PolledStream {
     void abandoned_locked() override;
     uint32_t own_references_locked() const override { return next_submit_error_ == stream_error_ ? 2 : 1; }
 
-    bool enter(Work& work, Ref<Marker>& start, Ref<Failure>& error);
+    bool enter(Work& work, Places& end, Ref<Marker>& start, Ref<Failure>& error);
     void run_now(Work& work, const Ref<Failure>& error);
-    Ref<Marker> mark_work(Work& work);
+    Ref<Marker> mark_work(Work& work, Places& end);
     void withdraw(Work& work, Marker* start);
     void leave();
 

@@ -65,6 +65,8 @@ class Marker {
 
     void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
+    // The current count; other threads may change it meanwhile.
+    uint32_t references() const noexcept { return refs_.load(std::memory_order_acquire); }
 
     uint64_t handle = 0;                 // a polled device's own
     void* work_data = nullptr;           // likewise, of the work that ends with it; until DeviceStream::forget

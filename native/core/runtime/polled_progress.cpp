@@ -80,8 +80,8 @@ bool PolledStream::decide_next(uint64_t position) {
     uint64_t lost = 0;  // the id of work that the device is past and has not run
     {
         std::lock_guard lock(m_);
-        if (outstanding_.empty() || outstanding_.front()->position() > position) return false;
-        marker = outstanding_.front();
+        if (outstanding_.empty() || outstanding_.front().marker->position() > position) return false;
+        marker = outstanding_.front().marker;
         if (Work* work = marker->work) {
             const bool ran = work->outcome.load(std::memory_order_acquire) != Outcome::none;
             if (!ran && !take_back_locked(*work)) return false;  // it still runs, even if the device reports otherwise
@@ -94,7 +94,8 @@ bool PolledStream::decide_next(uint64_t position) {
             new Failure("device '" + device.type() + "' passed work " + std::to_string(lost) + " without running it"));
     Markers dropped;
     std::lock_guard lock(m_);
-    if (!outstanding_.empty() && outstanding_.front() == marker) dropped = decide_locked(*marker, std::move(answer));
+    if (!outstanding_.empty() && outstanding_.front().marker == marker)
+        dropped = decide_locked(*marker, std::move(answer));
     return true;
 }
 
@@ -125,8 +126,11 @@ PolledStream::Answer PolledStream::query_device(Marker& marker) {
 }
 
 PolledStream::Markers PolledStream::decide_locked(Marker& marker, Answer answer) {
-    Passed passed{std::move(outstanding_.front()), std::exchange(marker.work, nullptr), answer.failure};
-    outstanding_.pop_front();
+    Places place;
+    place.splice(place.begin(), outstanding_, outstanding_.begin());
+    Passed& passed = place.front();
+    passed.work = std::exchange(marker.work, nullptr);
+    passed.failure = answer.failure;
     // Within the error of the clock model, times of a stream's markers stay in stream order.
     if (clock_ && answer.ticks) answer.time = last_time_ = std::max(last_time_, answer.time);
     if (marker.starts) marker.starts->start_ns = answer.time;
@@ -134,7 +138,7 @@ PolledStream::Markers PolledStream::decide_locked(Marker& marker, Answer answer)
     combine_errors_locked(marker, passed, answer.failure);
     if (answer.failure) set_error_locked(std::move(answer.failure));
     marker.decide(answer.time, answer.ticks, outcome_locked(marker));
-    passed_.push_back(std::move(passed));
+    passed_.splice(passed_.end(), place);
     return dropped;
 }
 

@@ -1,7 +1,9 @@
 // The calls of the host on a polled stream: queueing on the device, in order, and closing.
 #include "runtime/polled_stream.hpp"
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -28,21 +30,25 @@ void PolledStream::opened() {
 }
 
 uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListener*) {
+    Places place;
     Ref<Marker> marker;
     uint64_t p = 0;
     {
         std::lock_guard order(order_);
         {
             std::lock_guard lock(m_);
-            if (!admit_locked(work)) return 0;
+            check_open();
+            if (full()) return 0;
+            place = take_place_locked(0, true);
+            (void)admit_locked(work);
             p = work.position;
-            marker = take_marker_locked(0, true);
+            marker = place.front().marker;
             marker->work = &work;
         }
         try {
             locks::DeviceCall call;
             device_stream_->submit(work);
-        } catch (const Error&) {  // the device raised: the caller keeps the work
+        } catch (const std::exception&) {  // the device raised: the caller keeps the work
             locks::DeviceCall call;
             device_stream_->forget(work);
             queued_.fetch_sub(1, std::memory_order_relaxed);
@@ -51,7 +57,7 @@ uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListene
         // The device has the work and may run it; without a marker the Future fails.
         mark_or_break(*marker);
         std::lock_guard lock(m_);
-        publish_locked(*marker);
+        publish_locked(place);
     }
     if (behind) *behind = std::move(marker);
     flush();
@@ -66,14 +72,21 @@ void PolledStream::mark(Marker& marker) {
 void PolledStream::mark_or_break(Marker& marker) {
     try {
         mark(marker);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
         broken_.add(marker, e.what());
     }
 }
 
-void PolledStream::publish_locked(Marker& marker) {
+PolledStream::Places PolledStream::take_place_locked(uint64_t event, bool timing, bool sync) {
+    Places place(1);
+    place.front().marker = take_marker_locked(event, timing, sync);
+    return place;
+}
+
+void PolledStream::publish_locked(Places& place) {
+    Marker& marker = *place.front().marker;
     marker.place(next_position_locked());
-    outstanding_.push_back(Ref<Marker>(&marker));
+    outstanding_.splice(outstanding_.end(), place);
     if (marker.syncs) syncs_.push_back(&marker);
 }
 
@@ -92,16 +105,17 @@ Ref<Marker> PolledStream::record(bool timing, uint64_t event) {
 }
 
 Ref<Marker> PolledStream::queue_record(bool timing, uint64_t event) {
-    Ref<Marker> marker;
+    Places place;
     std::lock_guard order(order_);
     {
         std::lock_guard lock(m_);
         check_open();
-        marker = take_marker_locked(event, timing);
+        place = take_place_locked(event, timing);
     }
+    const Ref<Marker> marker = place.front().marker;
     mark(*marker);
     std::lock_guard lock(m_);
-    publish_locked(*marker);
+    publish_locked(place);
     return marker;
 }
 
@@ -114,19 +128,20 @@ Ref<Marker> PolledStream::queue_end(bool sync, bool patient, Ref<Failure>* heale
 }
 
 Ref<Marker> PolledStream::queue_end(std::unique_lock<HostMutex> order, bool sync, bool patient, Ref<Failure>* healed) {
-    Ref<Marker> marker;
+    Places place;
     {
         std::lock_guard lock(m_);
         if (known_idle_locked(patient)) {
             if (healed) *healed = heal_locked();
             return {};
         }
-        marker = take_marker_locked(0, false, sync);
+        place = take_place_locked(0, false, sync);
     }
+    const Ref<Marker> marker = place.front().marker;
     mark(*marker);
     {
         std::lock_guard lock(m_);
-        publish_locked(*marker);
+        publish_locked(place);
     }
     order.unlock();
     flush();
@@ -179,7 +194,7 @@ void PolledStream::sleep_until_space(int64_t ns) {
 Ref<Marker> PolledStream::first_marker() const {
     std::lock_guard lock(m_);
     if (!passed_.empty()) return passed_.front().marker;
-    return outstanding_.empty() ? Ref<Marker>() : outstanding_.front();
+    return outstanding_.empty() ? Ref<Marker>() : outstanding_.front().marker;
 }
 
 // The marker behind all queued items, if there is one.
@@ -187,19 +202,20 @@ Ref<Marker> PolledStream::last_marker() const {
     std::lock_guard lock(m_);
     Ref<Marker> last;
     if (!outstanding_.empty())
-        last = outstanding_.back();
+        last = outstanding_.back().marker;
     else if (!passed_.empty())
         last = passed_.back().marker;
     return last && last->position() == position() ? last : Ref<Marker>();
 }
 
 // Without this, complete markers of a program that never queries would accumulate: each 32nd flush polls the middle
-// one.
+// one, or the 64th of many.
 void PolledStream::poll_occasionally() {
     Ref<Marker> middle;
     {
         std::lock_guard lock(m_);
-        if (!outstanding_.empty()) middle = outstanding_[outstanding_.size() / 2];
+        if (!outstanding_.empty())
+            middle = std::next(outstanding_.begin(), long(std::min<size_t>(outstanding_.size() / 2, 64)))->marker;
     }
     if (middle) (void)middle->pending();
 }

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -77,7 +77,8 @@ class PolledStream : public Stream {
     virtual void finish();
 
   protected:
-    // A marker that the device is past, with its outcome, and the work that completes with it.
+    // A marker; once the device is past it, the work that completes with it, and its errors. Its place in a list is
+    // made before the device makes the marker: from then on nothing can fail for lack of memory.
     struct Passed {
         Ref<Marker> marker;
         Work* work = nullptr;
@@ -90,13 +91,15 @@ class PolledStream : public Stream {
         int64_t ticks = 0;  // on the device's clock; 0: it has no time
         int64_t time = 0;   // on the trace's
     };
+    using Places = std::list<Passed>;
     using Markers = std::vector<Ref<Marker>>;
 
     void opened() override;
     Ref<Marker> queue_end(bool sync, bool patient, Ref<Failure>* healed) override;
     virtual bool known_idle_locked(bool patient) const;
-    // Gives a marker its position, once the device has made it: from then on other threads poll it.
-    virtual void publish_locked(Marker& marker);
+    Places take_place_locked(uint64_t event, bool timing, bool sync = false);
+    // Gives the marker of this place its position, once the device has made it: from then on other threads poll it.
+    virtual void publish_locked(Places& place);
     virtual void publish_wait_locked(Marker& marker);
     // Called after the waits before the marker are settled; `failure` is that of the marker.
     virtual void combine_errors_locked(Marker&, Passed&, Ref<Failure>& failure) { (void)failure; }
@@ -107,7 +110,7 @@ class PolledStream : public Stream {
     void close_when_drained();
 
     HostMutex order_;
-    std::deque<Ref<Marker>> outstanding_;  // markers that the device has made, without an outcome, oldest first
+    Places outstanding_;  // markers that the device has made, without an outcome, oldest first
     std::atomic<uint32_t> flushes_{0};
     BrokenMarkers broken_;
 
@@ -128,7 +131,7 @@ class PolledStream : public Stream {
     Ref<Marker> first_marker() const;
     Ref<Marker> last_marker() const;
 
-    std::deque<Passed> passed_;    // markers with an outcome that are not complete, oldest first
+    Places passed_;                // markers with an outcome that are not complete, oldest first
     bool announcing_ = false;      // a thread announces the first of passed_
     int64_t last_time_ = 0;        // of the last marker with a time
     ClockModel* clock_ = nullptr;  // of the device, if its times must be mapped

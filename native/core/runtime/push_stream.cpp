@@ -13,7 +13,13 @@ uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, SubmitListener*) {
         std::lock_guard lock(m_);
         if (!admit_locked(work)) return 0;
         p = work.position;
-        device_stream_->submit(work);
+        try {
+            device_stream_->submit(work);
+        } catch (const std::exception&) {  // no memory: the caller keeps the work
+            queued_.fetch_sub(1, std::memory_order_relaxed);
+            withdraw_position_locked();
+            throw;
+        }
     }
     flush_device();
     return p;
@@ -21,9 +27,15 @@ uint64_t PushStream::try_submit(Work& work, Ref<Marker>*, SubmitListener*) {
 
 Ref<Marker> PushStream::queue_marker_locked(uint64_t event, bool timing, bool sync) {
     Ref<Marker> marker = take_marker_locked(event, timing, sync);
-    marker->place(next_position_locked());
     if (sync) syncs_.push_back(marker.get());
-    device_stream_->mark(*marker);
+    marker->place(next_position_locked());
+    try {
+        device_stream_->mark(*marker);
+    } catch (const std::exception&) {
+        std::erase(syncs_, marker.get());
+        withdraw_position_locked();
+        throw;
+    }
     return marker;
 }
 
@@ -57,9 +69,14 @@ void PushStream::wait(Marker& marker) {
         std::lock_guard lock(m_);
         check_open();
         if (marker.decided() == MarkerState::done) return;
-        const uint64_t p = next_position_locked();
-        waits_.push_back({p, Ref<Marker>(&marker)});
-        device_stream_->wait(marker, p);
+        waits_.push_back({position() + 1, Ref<Marker>(&marker)});
+        try {
+            device_stream_->wait(marker, next_position_locked());
+        } catch (const std::exception&) {
+            waits_.pop_back();
+            withdraw_position_locked();
+            throw;
+        }
     }
     flush_device();
 }

@@ -140,6 +140,13 @@ class Stream : public RefCounted {
         return visit(*stream_error_);
     }
 
+    // The error, and how many of the references to it are this stream's own.
+    Ref<Failure> own_error(uint32_t& references) const {
+        std::lock_guard lock(m_);
+        references = own_references_locked();
+        return stream_error_;
+    }
+
     bool polled() const noexcept { return kind != StreamKind::push; }
     // Work runs inside submit, on the caller's thread; such devices are polled.
     bool immediate() const noexcept { return kind == StreamKind::immediate; }
@@ -186,6 +193,8 @@ class Stream : public RefCounted {
         position_.store(p, std::memory_order_release);
         return p;
     }
+    // The last item was not queued after all.
+    void withdraw_position_locked() noexcept { position_.fetch_sub(1, std::memory_order_release); }
     // Reserves a place in the queue for the work; false: it is full.
     bool admit_locked(Work& work) {
         check_open();
@@ -195,8 +204,9 @@ class Stream : public RefCounted {
         return true;
     }
     Ref<Marker> take_marker_locked(uint64_t event, bool timing, bool sync = false) {
-        retain();
+        if (sync) syncs_.reserve(syncs_.size() + 1);
         Ref<Marker> marker(markers_.take(*this, event, timing, polled()));
+        retain();  // given back by return_marker
         marker->syncs = sync;
         return marker;
     }
