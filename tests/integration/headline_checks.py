@@ -166,6 +166,8 @@ CHECKS: dict[str, Check] = {
     "host-blocked-by-copies": blocked_by_copies,
     "host-bottleneck": host_bottleneck,
     "idle-blocking-copies": blocking_copies,
+    "idle-data-loading": host_late,
+    "idle-driver-call": host_late,
     "idle-host-late": host_late,
     "idle-launch": launching,
     "idle-queue-empty": queue_empty,

@@ -165,8 +165,8 @@ def test_a_whole_file_is_not_called_cut():
 @pytest.mark.parametrize(
     ("rule", "wrong"),
     [
-        ("idle-host-late", {"idle": 1}),
-        ("idle-host-late", {"host": "aten::relu"}),
+        ("idle-driver-call", {"idle": 1}),
+        ("idle-driver-call", {"host": "aten::relu"}),
         ("idle-launch", {"part": 10**11}),
         ("idle-queue-empty", {"part": 10**11}),
         ("idle-unknown", {"part": 10**11}),
@@ -182,7 +182,7 @@ def test_a_wrong_claim_is_contradicted_by_the_raw_file(rule, wrong):
     path = real_trace("nvidia_alexnet")
     facts, report = facts_of(path), gather(et.open_trace(path), "t")
     assert facts is not None
-    (late,) = [finding for finding in findings(report) if finding.rule == "idle-host-late"]
+    (late,) = [finding for finding in findings(report) if finding.rule == "idle-driver-call"]
     values = {"total": sum(call.end - call.start for call, _ in facts.blocking), "part": 0, "exposed": 0, **late.values}
     claim = Finding(rule, "recorded", "", 1.0, 1.0, None, late.place, {**values, "kind_time": 0, **wrong})
     assert [*CHECKS[rule](claim, facts, report)] != []
