@@ -142,6 +142,13 @@ def unknown_start(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
         yield f"the first work of devices began {before} ns after its launch"
 
 
+def unknown_end(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
+    end = facts.begin + facts.window
+    after = sum(high - low for device in facts.devices.values() for low, high in device.gaps if high == end)
+    if finding.values["unknown"] > 1.01 * after:
+        yield f"the last work of devices ended {after} ns before the end"
+
+
 def clock_skew(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
     copies = [(call, copy) for call, copy in facts.blocking if copy and "memcpy" in call.name.lower()]
     late = [copy.end - call.end for call, copy in copies if copy.end > call.end]
@@ -159,6 +166,8 @@ CHECKS: dict[str, Check] = {
     "host-blocked-by-copies": blocked_by_copies,
     "host-bottleneck": host_bottleneck,
     "idle-blocking-copies": blocking_copies,
+    "idle-data-loading": host_late,
+    "idle-driver-call": host_late,
     "idle-host-late": host_late,
     "idle-launch": launching,
     "idle-queue-empty": queue_empty,
@@ -167,6 +176,7 @@ CHECKS: dict[str, Check] = {
     "idle-unknown": after_launch,
     "path-unrecorded": no_claim,
     "slow-step": slow_step,
+    "unknown-end": unknown_end,
     "unknown-start": unknown_start,
     "unknown-waits": unknown_waits,
 }

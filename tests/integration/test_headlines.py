@@ -10,7 +10,7 @@ from itertools import accumulate
 import pytest
 
 import eventide as et
-from eventide.analysis import View, critical_path, memory, steps_of, summary, syncs
+from eventide.analysis import View, critical_path, idle, memory, steps_of, summary, syncs
 from eventide.report import Finding, Report, as_text, findings, gather, render_report, unknowns
 from tests.integration.headline_checks import CHECKS
 from tests.integration.processes import ROOT
@@ -140,13 +140,22 @@ def test_memory_rows_of_the_old_schema_are_summed_as_the_raw_file_sums():
     assert found == {name: max(sums[kind]) - min(sums[kind]) for name, kind in (("cpu:0", 0), ("cuda:0", 1))}
 
 
-@pytest.mark.parametrize("share", [0.3, 0.9])
-def test_a_cut_file_says_so_in_its_title_and_first(tmp_path, share):
-    whole = gzip.decompress(real_trace("nvidia_training_rank0").read_bytes())
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("name", ["nvidia_training_rank0", "amd_mi300_resnet"])
+def test_a_cut_file_says_so_in_its_title_and_first_and_blames_no_host_for_what_is_missing(tmp_path, name, share):
+    whole = gzip.decompress(real_trace(name).read_bytes())
     path = write(tmp_path / "cut.json.gz", whole[: int(len(whole) * share)])
-    title, first, *_ = et.open_trace(path).report().split("\n\n")
+    text = et.open_trace(path).report()
+    title, first, *_ = text.split("\n\n")
     assert "cut short, " in title
     assert first.startswith("1. The file was cut: ")
+    assert HOST not in text
+    assert "nothing more was launched" not in text
+
+
+def test_an_iterator_around_the_function_that_fills_a_gap_is_not_named():
+    worst = idle(et.open_trace(real_trace("nvidia_h100_owlv2"))).worst(4)
+    assert {gap.host_op for gap in worst} == {"<built-in function zoom_shift>"}
 
 
 def test_a_whole_file_is_not_called_cut():
@@ -156,8 +165,8 @@ def test_a_whole_file_is_not_called_cut():
 @pytest.mark.parametrize(
     ("rule", "wrong"),
     [
-        ("idle-host-late", {"idle": 1}),
-        ("idle-host-late", {"host": "aten::relu"}),
+        ("idle-driver-call", {"idle": 1}),
+        ("idle-driver-call", {"host": "aten::relu"}),
         ("idle-launch", {"part": 10**11}),
         ("idle-queue-empty", {"part": 10**11}),
         ("idle-unknown", {"part": 10**11}),
@@ -173,7 +182,7 @@ def test_a_wrong_claim_is_contradicted_by_the_raw_file(rule, wrong):
     path = real_trace("nvidia_alexnet")
     facts, report = facts_of(path), gather(et.open_trace(path), "t")
     assert facts is not None
-    (late,) = [finding for finding in findings(report) if finding.rule == "idle-host-late"]
+    (late,) = [finding for finding in findings(report) if finding.rule == "idle-driver-call"]
     values = {"total": sum(call.end - call.start for call, _ in facts.blocking), "part": 0, "exposed": 0, **late.values}
     claim = Finding(rule, "recorded", "", 1.0, 1.0, None, late.place, {**values, "kind_time": 0, **wrong})
     assert [*CHECKS[rule](claim, facts, report)] != []

@@ -207,13 +207,13 @@ def overlap(one: list[Interval], other: list[Interval]) -> int:
 
 
 def _filler(host: list[Slice], low: int, high: int) -> str:
-    """The host name that covers most of an interval, as the shortest such slice; Python frames only if nothing else."""
+    """The host name that covers over half of an interval; of several the one with the shortest slices around it."""
     share: Counter[str] = Counter()
-    length: dict[str, int] = {}
+    length: Counter[str] = Counter()
     for s in host:
         covered = min(high, s.end) - max(low, s.start)
         if covered > 0 and not s.name.startswith("ProfilerStep"):
             share[s.name] += covered
-            length[s.name] = min(length.get(s.name, s.end - s.start), s.end - s.start)
+            length[s.name] += covered * (s.end - s.start)
     full = [name for name, covered in share.items() if covered * 2 > high - low]
-    return min(full, key=lambda name: length[name], default="")
+    return min(full, key=lambda name: length[name] / share[name], default="")

@@ -40,7 +40,13 @@ def devices(count: int) -> Trace:
     return b.trace(source="test")
 
 
+def loading(kind: str) -> Builder:
+    """The host in a data loader."""
+    return gap(inside=(f"enumerate(DataLoader)#{kind}DataLoaderIter.__next__", 100, 890, "annotation"))
+
+
 late = gap(inside=("load", 100, 890, "annotation"))
+context = gap(inside=("cudaGetDevice", 100, 890, "runtime"))
 IDLE = {"device": "cuda:0", "idle": 802, "wall": 1000}
 PIN = "Pin the host memory of copies, so that the host need not wait for them (pin_memory=True, non_blocking=True); "
 CASES = [
@@ -48,6 +54,17 @@ CASES = [
         "idle-host-late", made(late), {**IDLE, "part": 790, "gaps": 1, "worst": 790, "host": "load"}, made(busy()),
         says="99 % of that because the host was late: 1 gap, worst 790 ns before gemm, host in load.",
     ),
+    Case(
+        "idle-data-loading", made(loading("_SingleProcess")), {**IDLE, "part": 790}, made(late),
+        remedy="The device waited for data: load it in other processes (num_workers).",
+    ),
+    Case(
+        "idle-data-loading", made(loading("_MultiProcessing")), {"part": 790}, made(context),
+        remedy="The device waited for data: give its loader more workers, or less to do for each sample.",
+    ),
+    Case("idle-driver-call", made(context), {**IDLE, "part": 790, "host": "cudaGetDevice"}, made(late)),
+    Case("idle-host-late", made(late), {"part": 790}, made(context)),
+    Case("idle-host-late", made(late), {"part": 790}, made(loading("_SingleProcess"))),
     Case(
         "idle-synchronization", made(gap(inside=("cudaDeviceSynchronize", 50, 600, "sync"))),
         {**IDLE, "part": 790, "worst": 790}, lambda: copies("Memcpy HtoD (Pageable -> Device)"),

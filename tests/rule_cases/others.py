@@ -76,6 +76,21 @@ def not_launched() -> Trace:
     return b.trace(source="test")
 
 
+def busy_until_100() -> Builder:
+    """Work until 100 of 1000 ns, and a host that is in something else from then on."""
+    b = Builder()
+    b.launch((0, 2), "gemm", 2, 100)
+    b.span(b.thread(), "save", 200, 1000)
+    return b
+
+
+def stopped_early() -> Trace:
+    """A profiler that holds a launch and not what it launched."""
+    b = busy_until_100()
+    b.call("cudaLaunchKernel", 110, 120)
+    return b.trace(source="kineto")
+
+
 def silent_host(source: str) -> Trace:
     b = gap()
     return b.trace(source=source)
@@ -159,6 +174,8 @@ CASES = [
     Case("off-cpu", lambda: worked(900), {"off": 100, "total": 1000, "name": "sum"}, lambda: worked(901)),
     Case("device-bottleneck", made(busy()), {"kind": "compute", "kind_time": 998, "wall": 1000}, mixed),
     Case("host-bottleneck", made(late), {"kind": "host", "wall": 1000}, blocked_host),
+    Case("host-bottleneck", made(late), {"kind": "host"}, made(late, account={"lost_bytes": 1})),
+    Case("host-bottleneck", made(late), {"kind": "host"}, stopped_early),
     Case(
         "path-unrecorded", lambda: silent_host("eventide"), {"kind": "unrecorded host"}, made(late),
         remedy="Record what the host did: et.span around it.", confidence="unknown",
@@ -173,6 +190,14 @@ CASES = [
     Case(
         "unknown-start", lambda: in_the_middle(405), {"unknown": 400, "idle": 505}, lambda: in_the_middle(5),
         confidence="unknown",
+    ),
+    Case(
+        "unknown-end", stopped_early, {"unknown": 890, "idle": 902}, made(late), confidence="unknown",
+        says="in the 890 ns after their last recorded work: later calls launched work that is not recorded.",
+    ),
+    Case(
+        "unknown-end", made(busy_until_100(), account={"lost_bytes": 1}), {"unknown": 900, "idle": 902},
+        made(busy_until_100()), confidence="unknown", says="the end of the file is missing.",
     ),
     Case(
         "outside-window", lambda: profiled(9_700_000_000), {"time": 9_701_000_000, "name": "start_trace"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eventide.analysis import memory, summary
+from eventide.analysis import memory, summary, syncs
 from tests.kineto_files import CALL, KERNEL, event, read, rows
 
 
@@ -77,6 +77,7 @@ def test_the_streams_of_ascend_are_device_work_and_its_summaries_are_no_threads(
             named("thread_name", 3, "Computing", 10),
             event({**base, "pid": 1}, "aten::add", 0, 50),
             event({**base, "pid": 4}, "Node@launch", 3, 4),
+            event({**base, "pid": 4}, "AscendCL@aclrtSynchronizeStreamWithTimeout", 20, 42),
             event({**base, "pid": 2}, "MatMulV2", 10, 20, **{"Task Type": "AI_CORE"}),
             event({**base, "pid": 2}, "EVENT_WAIT", 30, 10),
             event({**base, "pid": 2}, "MEMCPY_ASYNC", 40, 10),
@@ -94,5 +95,8 @@ def test_the_streams_of_ascend_are_device_work_and_its_summaries_are_no_threads(
         ("MatMulV2", "kernel", 20_000),
         ("MEMCPY_ASYNC", "copy", 10_000),
         ("hcom_allReduce__1", "communication", 10_000),
+    ]
+    assert [(call.name, call.duration) for call in syncs(trace).each] == [
+        ("AscendCL@aclrtSynchronizeStreamWithTimeout", 42_000)
     ]
     assert "No device work" not in trace.report()

@@ -120,6 +120,7 @@ def test_the_name_of_a_gap_is_what_fills_it():
         ([("a", 100, 700), ("b", 380, 420)], "a"),  # b is in the middle, and short
         ([("outer", 100, 890), ("inner", 100, 600)], "inner"),  # the innermost of those that fill over half
         ([("many", at, at + 45) for at in range(100, 850, 50)], "many"),
+        ([("next", 0, 890), ("shift", 110, 700), ("next", 710, 712)], "shift"),  # a short one of a name that is around
         ([("a", 100, 400), ("b", 400, 800)], "b"),
         ([("a", 100, 300)], None),  # nothing recorded fills half of it
     ],

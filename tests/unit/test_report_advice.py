@@ -73,6 +73,9 @@ def blocked_by_copies(copy: str, *, call: str = "cudaMemcpyAsync") -> Trace:
     [
         ("Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync"),
         ("Memcpy HtoD (Host -> Device)", "hipMemcpyWithStream"),
+        ("CopyHostToDevice", "hipMemcpy"),
+        ("MEMORY_COPY_HOST_TO_DEVICE", "hipMemcpy"),
+        ("Memcpy M2D (Memory -> Device)", "zeCommandListAppendMemoryCopy"),
     ],
 )
 def test_copies_of_pageable_memory_that_block_the_host_call_for_pinned_memory(copy, call):

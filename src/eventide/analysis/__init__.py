@@ -31,6 +31,7 @@ from eventide.analysis._breakdown import Breakdown, DeviceBreakdown, Part, break
 from eventide.analysis._compare import Comparison, Delta, StepDelta, compare
 from eventide.analysis._compile import Compile, CompileRow, compiles
 from eventide.analysis._critical_path import KINDS, CriticalPath, Next, PathRow, critical_path
+from eventide.analysis._extent import cut_short
 from eventide.analysis._flame import FlameNode, flame
 from eventide.analysis._idle import CAUSES, Gap, Idle, Lane, idle
 from eventide.analysis._intervals import Shares, shares
@@ -184,6 +185,7 @@ __all__ = [
     "copies",
     "counter_ranges",
     "critical_path",
+    "cut_short",
     "drop_sync",
     "drop_wait",
     "faster_copies",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,18 @@ class Extent:
     start: int
     end: int
     outside: Ints
+
+
+def cut_short(metadata: Mapping[str, Any]) -> str | None:
+    """Why the file of a trace is not whole, if it was cut."""
+    account = metadata.get("account") or {}
+    lost = account.get("lost_bytes") or 0
+    if lost:
+        return f"{lost:,} bytes at its end could not be read"
+    if missing := account.get("missing"):
+        return ", ".join(f"{count:,} {what}" for what, count in missing.items()) + " are missing"
+    torch = metadata.get("source") == "kineto"
+    return "it has no closing brackets" if account.get("end") == "open" and torch else None
 
 
 def extent_of(start: Ints, end: Ints, essential: Bools) -> Extent:

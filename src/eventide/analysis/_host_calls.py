@@ -119,11 +119,11 @@ def knows_waits(view: View) -> bool:
 
 
 _WHOLE_DEVICE = re.compile(r"(Device|Ctx|Context)Synchronize(_v\d+)?$")
-_COPY_CALL = re.compile(r"memcpy", re.IGNORECASE)
-_ASYNC = re.compile(r"async", re.IGNORECASE)
+_COPY_CALL = re.compile(r"mem(ory)?_?(cpy|copy)|copy(to|from|host|device)|enqueue(read|write)", re.IGNORECASE)
+_ASYNC = re.compile(r"async|enqueue|append", re.IGNORECASE)
 _PAGEABLE = re.compile(r"pageable", re.IGNORECASE)
 _PINNED = re.compile(r"pinned", re.IGNORECASE)
-_ON_DEVICES = re.compile(r"DtoD|PtoP|Device -> Device|Peer", re.IGNORECASE)
+_ON_DEVICES = re.compile(r"[DP](to|2)[DP](?![a-z])|Device(_to_| -> |2|To)Device|CopyDeviceToDevice|Peer", re.IGNORECASE)
 _NEAR = 50_000  # ns: from the end of what a synchronization waited for until the call returned
 _MOST_SKEW = 1_000_000  # ns: more is no disagreement of clocks
 

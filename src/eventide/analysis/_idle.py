@@ -17,9 +17,11 @@ import pyarrow as pa
 
 from eventide._util import format as f
 from eventide.analysis import _result as show
+from eventide.analysis._extent import cut_short
 from eventide.analysis._host_calls import NEVER, Launches, blocking_of, launches_of, unseen_waits, waits_of
 from eventide.analysis._host_lines import host_lines
 from eventide.analysis._intervals import Shares, covered_by, shares, union
+from eventide.analysis._lint import captured
 from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import Ints, View, grouped, line_of, view_of
 from eventide.errors import UsageValueError
@@ -110,7 +112,7 @@ CAUSES = {
     "launch": "the launching call was running",
     "stream wait": "the work waited for an event of another stream",
     "queued": "the work was launched and waited for nothing recorded: launch latency, or the device was not ready",
-    "queue empty": "no further work was launched",
+    "queue empty": "the device's last work had ended, and no further work was launched",
     "unknown": "not recorded",
 }
 
@@ -176,6 +178,7 @@ def filler(view: View, thread: int, start: int, end: int) -> int:
     """A span of the name that fills [start, end) on a thread or those it is tied to; -1: nothing recorded fills half.
 
     Of several names that each fill over half the one with the shortest spans is innermost; else the most time decides.
+    The spans of a name are as long as the one around most of its time: an iterator of iterators has short ones, too.
     """
     lines = host_lines(view)
     tracks = lines.threads.get(lines.line_of.get(thread, -1), [thread])
@@ -193,8 +196,9 @@ def filler(view: View, thread: int, start: int, end: int) -> int:
         covered = int(np.subtract(*union(low[mine], high[mine])[1::-1]).sum())
         longest = mine[(high - low)[mine].argmax()]
         half = covered * 2 > end - start
-        shortest = int(view.duration[rows[mine]].min())
-        found.append((half, -shortest if half else covered, covered, -name, int(rows[longest])))
+        time = (high - low)[mine]
+        length = int((time * (view.duration[rows[mine]] / time.sum())).sum())  # the mean over the time in them
+        found.append((half, -length if half else covered, covered, -name, int(rows[longest])))
     return max(found)[-1]
 
 
@@ -304,12 +308,36 @@ def _blocked(view: View, gaps: Gaps) -> int:
     return int(sum(time.sum() for mask, time in calls.within(gaps.start, gaps.end).items() if mask))
 
 
+def recorded_until(view: View) -> int:
+    """Until when the trace holds all work that was launched: after its last work the device may have gone on."""
+    return view.remember("recorded until", lambda: _recorded_until(view))
+
+
+def _recorded_until(view: View) -> int:
+    """Until the first call without work after those that launched some; a file that was cut may lack more of them."""
+    if cut_short(view.trace.metadata) is not None:
+        return int(NEVER)
+    calls = launches_of(view).call
+    calls = np.unique(calls[calls >= 0])
+    if len(calls) == 0 or view.trace.operations.num_rows:  # our recordings hold what became of each submission
+        return view.window[1]
+    launching = np.zeros(len(view.names), bool)
+    launching[view.name[calls]] = True
+    later = launching[view.name] & view.in_categories("runtime") & view.on_kind("thread")
+    later &= view.start > view.start[calls].max()
+    rows = np.flatnonzero(later)
+    rows = rows[~captured(view, rows)]
+    return int(view.start[rows].min(initial=view.window[1]))
+
+
 def causes_of(view: View, gaps: Gaps) -> dict[str, Ints]:
     """How much of each gap is due to each cause."""
     parts = {cause: np.zeros(len(gaps.start), np.int64) for cause in CAUSES}
     launches, waits = launches_of(view), waits_of(view)
     last = gaps.next < 0
-    parts["queue empty"][last] = (gaps.end - gaps.start)[last]
+    empty = np.clip(recorded_until(view), gaps.start, gaps.end) - gaps.start
+    parts["queue empty"][last] = empty[last]
+    parts["unknown"][last] = (gaps.end - gaps.start - empty)[last]
     rows = np.flatnonzero(~last)
     work, low, high = gaps.next[rows], gaps.start[rows], gaps.end[rows]
     known = launches.begin[work] != NEVER

@@ -124,21 +124,21 @@ def _without_launch(view: View) -> Picked:
 def _without_work(view: View) -> Picked:
     launching = np.array([bool(_LAUNCHES.search(name)) for name in view.names])
     calls = np.flatnonzero(view.in_categories("runtime") & launching[view.name] & ~view.on_kind("stream"))
-    calls = calls[~_captured(view, calls)]
+    calls = calls[~captured(view, calls)]
     return calls[~np.isin(calls, view.edges("launch").from_span)], len(calls), None
 
 
-def _captured(view: View, calls: Ints) -> Bools:
+def captured(view: View, calls: Ints) -> Bools:
     """Which calls are recorded into a graph, and launch nothing: those of a thread while it captures a stream."""
-    captured = np.zeros(len(calls), bool)
+    found = np.zeros(len(calls), bool)
     names = {word: np.array([bool(re.search(f"{word}Capture", name)) for name in view.names]) for word in _CAPTURE}
     begins, ends = (np.flatnonzero(view.on_kind("thread") & mask[view.name]) for mask in names.values())
     for thread in np.unique(view.track[begins]).tolist():
         mine = np.flatnonzero(view.track[calls] == thread)
         opened, closed = (np.sort(view.start[some[view.track[some] == thread]]) for some in (begins, ends))
         at = view.start[calls[mine]]
-        captured[mine] = np.searchsorted(opened, at) > np.searchsorted(closed, at, side="right")
-    return captured
+        found[mine] = np.searchsorted(opened, at) > np.searchsorted(closed, at, side="right")
+    return found
 
 
 def _before_launch(view: View) -> Picked:

@@ -16,12 +16,13 @@ from rich.table import Table
 from rich.text import Text
 
 from eventide._util import format as f
+from eventide.analysis import cut_short
 from eventide.errors import TraceFileError, UsageValueError
 from eventide.report._gather import Report, gather
 from eventide.report._sample_tables import sample_tables
 from eventide.report._steps import is_split, phase_table, strip
 from eventide.report._tables import as_text, breakdown_table, edits_table, host_table, name_table, path_table
-from eventide.report.rules import cut_short, findings, unknowns
+from eventide.report.rules import findings, unknowns
 from eventide.trace import Trace
 
 

@@ -10,7 +10,6 @@ A file of rules is imported here, which registers them. docs/rules.md has how on
 """
 
 from eventide.report.rules import _device, _file, _host, _idle, _path, _program, _unknown  # noqa: F401
-from eventide.report.rules._file import cut_short
 from eventide.report.rules._rule import (
     CONFIDENCES,
     RULES,
@@ -30,7 +29,6 @@ __all__ = [
     "Finding",
     "Match",
     "Rule",
-    "cut_short",
     "explain",
     "findings",
     "rule",

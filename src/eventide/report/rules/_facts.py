@@ -9,7 +9,9 @@ from typing import Any
 from eventide.analysis import Gap, Lane, Syncs
 from eventide.report._gather import Report
 
-_TO_DEVICE = re.compile(r"^(?!.*pinned).*(HtoD|Host -> Device|Pageable -> Device)", re.IGNORECASE)
+_TO_DEVICE = re.compile(
+    r"^(?!.*pinned).*([HM](to|2)D(?![a-z])|Host(_to_| -> |2|To)Device|(Pageable|Memory) -> Device)", re.IGNORECASE
+)
 
 
 def is_torch(metadata: Mapping[str, Any]) -> bool:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from eventide.analysis import cut_short
 from eventide.report._gather import Report
 from eventide.report.rules._facts import is_torch
 from eventide.report.rules._rule import Match, rule
-
-
-def cut_short(metadata: Mapping[str, Any]) -> str | None:
-    """Why the file is not whole, if it was cut."""
-    account = metadata.get("account") or {}
-    lost = account.get("lost_bytes") or 0
-    if lost:
-        return f"{lost:,} bytes at its end could not be read"
-    if missing := account.get("missing"):
-        return ", ".join(f"{count:,} {what}" for what, count in missing.items()) + " are missing"
-    return "it has no closing brackets" if account.get("end") == "open" and is_torch(metadata) else None
 
 
 @rule(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -58,10 +60,63 @@ def _plain(report: Report, cause: str) -> Iterator[Match]:
     return (match for _, match in _lanes(report, cause))
 
 
+_LATE = _IDLE + "because the host was late" + _WORST + _HOST
+_LOADER = re.compile(r"DataLoader.*__next__")
+_ASKED = 20  # gaps, the longest: what fills them
+
+
+def _late(report: Report) -> Iterator[tuple[Lane, Match, str]]:
+    """With the name that fills most of the time in which the host was late; "" if no name does."""
+    for lane, match in _lanes(report, "host late"):
+        filled: Counter[str] = Counter()
+        for gap in report.idle.worst(_ASKED, "host late", lane.device):
+            filled[gap.host_op or ""] += gap.causes["host late"]
+        (name, time), *_ = filled.most_common(1)
+        yield lane, match, name if time * 2 > lane.causes["host late"] else ""
+
+
+def _is_call(report: Report, name: str) -> bool:
+    return any(row.name == name and row.category == "runtime" for row in report.summary.host)
+
+
+@rule(
+    "idle-data-loading",
+    condition="As idle-host-late, and a data loader fills most of that time.",
+    says=_LATE,
+    remedy="The device waited for data: {how}.",
+    confidence=(RECORDED, INFERRED),
+)
+def data_loading(report: Report) -> Iterator[Match]:
+    """A loader that has workers already needs more of them, or faster ones."""
+    for _, match, name in _late(report):
+        if _LOADER.search(name):
+            how = (
+                "give its loader more workers, or less to do for each sample"
+                if "MultiProcessing" in name
+                else "load it in other processes (num_workers)"
+            )
+            yield replace(match, values={**match.values, "how": how})
+
+
+@rule(
+    "idle-driver-call",
+    condition="As idle-host-late, and a call of the driver that launches nothing fills most of that time.",
+    says=_LATE,
+    remedy="The driver was slow inside that call: the first calls start the device and load modules; warm up first.",
+    confidence=(RECORDED, INFERRED),
+)
+def driver_call(report: Report) -> Iterator[Match]:
+    """Such as the one that makes the context of a device."""
+    return (match for _, match, name in _late(report) if _is_call(report, name))
+
+
 @rule(
     "idle-host-late",
-    condition="Most of a device's idle time passed before the host launched the next work, and nothing was queued.",
-    says=_IDLE + "because the host was late" + _WORST + _HOST,
+    condition=(
+        "Most of a device's idle time passed before the host launched the next work, nothing was queued, and neither a "
+        "data loader nor a call of the driver fills most of that time."
+    ),
+    says=_LATE,
     remedy=(
         "Give the host less to do per launch: larger batches, fused or compiled code[ ({ways})], "
         "data loading in other processes."
@@ -70,7 +125,9 @@ def _plain(report: Report, cause: str) -> Iterator[Match]:
 )
 def host_late(report: Report) -> Iterator[Match]:
     """Ways that the device and the framework have."""
-    for lane, match in _lanes(report, "host late"):
+    for lane, match, name in _late(report):
+        if _LOADER.search(name) or _is_call(report, name):
+            continue
         torch = ["torch.compile"] if is_torch(report.metadata) else []
         ways = [*torch, *filter(None, [_GRAPHS.get(kind_of(lane.device))])]
         values = {**match.values, "ways": ", ".join(ways) or None}

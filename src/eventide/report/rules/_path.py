@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from eventide._util import format as f
+from eventide.analysis import cut_short
 from eventide.report._gather import Report
 from eventide.report.rules._rule import INFERRED, RECORDED, UNKNOWN, Match, rule
 
-_PATH = "critical path is {parts}[; most in {name:name 45} ({time:of wall})][; {how_sure}]."
+_PATH = "critical path is {parts}[; most {place} {name:name 45} ({time:of wall})][; {how_sure}]."
 _OF_DEVICE = {"compute", "communication", "copy"}
+_WAITS = {"unknown", "queued", "launch", "stream wait"}  # their pieces have the name of the work that came then
 
 
 def _path(report: Report) -> tuple[str, Match] | None:
@@ -19,11 +21,14 @@ def _path(report: Report) -> tuple[str, Match] | None:
     if not path.wall or not report.breakdown.devices:
         return None
     kind, time = next(iter(path.kinds.items()))
+    if kind not in _OF_DEVICE and cut_short(report.metadata) is not None:
+        return None  # what is missing may be the device's
     row = next((row for row in path.rows if row.kind == kind and row.name), None)
     values: dict[str, Any] = {
         "parts": ", ".join(f"{f.percent(part, path.wall)} {word}" for word, part in list(path.kinds.items())[:3]),
         "kind": kind,
         "kind_time": time,
+        "place": "before" if kind in _WAITS else "in",
         "name": row.name if row else None,
         "time": row.time if row else None,
         "wall": path.wall,
@@ -45,7 +50,8 @@ def _rule(report: Report, kind: str, time: int) -> str:
         return "device-bottleneck"
     lane = min(report.idle.lanes, key=lambda lane: lane.idle)
     waits = lane.busy * 10 > lane.wall * 8 or lane.blocked * 2 > lane.idle
-    return "host-bottleneck" if kind == "host" and report.launches_known and not waits else "critical-path"
+    known = report.launches_known and lane.causes.get("unknown", 0) * 2 <= lane.idle
+    return "host-bottleneck" if kind == "host" and known and not waits else "critical-path"
 
 
 def _match(report: Report, name: str) -> Iterator[Match]:
@@ -69,7 +75,8 @@ def device_bottleneck(report: Report) -> Iterator[Match]:
     "host-bottleneck",
     condition=(
         "60 % or more of the critical path is host code, launches are recorded, the busiest device was busy for at "
-        "most 80 % of the time, and calls that blocked fill at most half of its gaps."
+        "most 80 % of the time, calls that blocked fill at most half of its gaps, the cause of half of them or more is "
+        "known, and the file was not cut."
     ),
     says="The host is the bottleneck: the " + _PATH,
     confidence=(RECORDED, INFERRED),
@@ -81,7 +88,9 @@ def host_bottleneck(report: Report) -> Iterator[Match]:
 
 @rule(
     "path-unrecorded",
-    condition="The largest part of the critical path is a host thread in nothing that was recorded.",
+    condition=(
+        "The largest part of the critical path is a host thread in nothing that was recorded, and the file was not cut."
+    ),
     says="The " + _PATH,
     remedy="Record what the host did[: {how}].",
     confidence=UNKNOWN,
@@ -99,7 +108,9 @@ def path_unrecorded(report: Report) -> Iterator[Match]:
 
 @rule(
     "critical-path",
-    condition="The trace has device work, and none of the other rules about the critical path applies.",
+    condition=(
+        "The trace has device work, its file was not cut, and none of the other rules about the critical path applies."
+    ),
     says="The " + _PATH,
     confidence=(RECORDED, INFERRED),
 )

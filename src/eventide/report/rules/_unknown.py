@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eventide.analysis import cut_short
 from eventide.report._gather import Report
 from eventide.report.rules._facts import is_torch, kind_of
 from eventide.report.rules._rule import RECORDED, UNKNOWN, Match, rule
@@ -16,8 +17,16 @@ def _at_start(report: Report) -> int:
     return int(table.column("unknown").to_numpy()[first].sum()) if report.launches_known else 0
 
 
+def _at_end(report: Report) -> int:
+    """Idle time after the last recorded work of devices whose cause is unknown."""
+    table = report.idle.table
+    last = table.column("next").is_null().to_numpy()
+    return int(table.column("unknown").to_numpy()[last].sum())
+
+
 def _unknown_idle(report: Report) -> Iterator[Match]:
-    unknown = sum(lane.causes.get("unknown", 0) for lane in report.idle.lanes) - _at_start(report)
+    elsewhere = _at_start(report) + _at_end(report)
+    unknown = sum(lane.causes.get("unknown", 0) for lane in report.idle.lanes) - elsewhere
     idle = sum(lane.idle for lane in report.idle.lanes)
     if unknown * 20 > idle:
         yield Match(unknown / max(report.idle.wall * len(report.idle.lanes), 1), {"unknown": unknown, "idle": idle})
@@ -73,6 +82,26 @@ def unknown_start(report: Report) -> Iterator[Match]:
     unknown, idle = _at_start(report), sum(lane.idle for lane in report.idle.lanes)
     if unknown * 20 > idle:
         yield Match(unknown / max(report.idle.wall * len(report.idle.lanes), 1), {"unknown": unknown, "idle": idle})
+
+
+@rule(
+    "unknown-end",
+    condition=(
+        "Over 5 % of the idle time lies after a device's last recorded work, and the file was cut, or a call that "
+        "launches work has none."
+    ),
+    says="What devices did in the {unknown:time} after their last recorded work: {why}.",
+    confidence=UNKNOWN,
+    unknowns=True,
+)
+def unknown_end(report: Report) -> Iterator[Match]:
+    """A profiler that is stopped before the device is done holds no work that was still queued."""
+    unknown, idle = _at_end(report), sum(lane.idle for lane in report.idle.lanes)
+    if unknown * 20 > idle:
+        cut = cut_short(report.metadata) is not None
+        why = "the end of the file is missing" if cut else "later calls launched work that is not recorded"
+        share = unknown / max(report.idle.wall * len(report.idle.lanes), 1)
+        yield Match(share, {"unknown": unknown, "idle": idle, "why": why})
 
 
 @rule(

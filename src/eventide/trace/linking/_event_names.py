@@ -13,11 +13,15 @@ _COPY = re.compile(r"mem(cpy|set)|dma|copy(host|device|buffer)|hipmemcpy|fillbuf
 # Libraries at the start of a word, operations anywhere in the name but not in its arguments. Inductor names kernels
 # after the operators around them: triton_poi_fused_all_reduce_0 is computation.
 _COLLECTIVE = re.compile(
-    r"^(?!triton_).*((?<![a-z])(nccl|rccl|msccl|hccl|oneccl|ccl_|gloo|nvshmem)|all[-_]?(reduce|gather|to[-_]?all)|"
-    r"reduce[-_]?scatter|collective[-_]?permute|cross_device_reduce)",
+    r"^(?!triton_\w*fused).*((?<![a-z])(nccl|rccl|msccl|hccl|hcom|oneccl|ccl_|gloo|nvshmem|deep_ep::int(ra|er)node)|"
+    r"all[-_]?(reduce|gather|to[-_]?all)|reduce[-_]?scatter|collective[-_]?permute|cross_device_reduce|userbuffers)",
     re.IGNORECASE,
 )
-_BLOCKS = re.compile(r"synchronize|QueueFinish|urEventWait|clFinish|clWaitForEvents|zeEventHostSync", re.IGNORECASE)
+_BLOCKS = re.compile(
+    r"synchronize|QueueFinish|urEventWait|clFinish|clWaitForEvents|zeEventHostSync|hsa_signal_wait|cnrt\w+(Sync|Wait)$",
+    re.IGNORECASE,
+)
+_CALLS = re.compile(r"(AscendCL@)?(aclrt|aclop|aclnn)[A-Z]\w+$")  # of Ascend's runtime, which has no category
 _COMPILES = re.compile(r"\(dynamo_timed\)$|^(XlaCompile|backend_compile|compile_or_get_cached)\b|::Compile(AndLoad)?\b")
 STEP = re.compile(r"^ProfilerStep\s*#\s*(\d{1,18})$")
 
@@ -68,7 +72,9 @@ def _python(name: str) -> str:
 
 
 def unnamed(name: str) -> str:
-    """The category of an event without one: a compiler, if its name matches."""
+    """The category of an event without one: a call of a runtime or a compiler, if its name matches."""
+    if _CALLS.match(name):
+        return runtime(name)
     return "compile" if _COMPILES.search(name) else "span"
 
 
