@@ -67,7 +67,7 @@ class Attached(Ended):
 
 def attach(pid: int, settings: Settings, say: Callable[[str], None], begun: Callable[[], None]) -> Attached:
     """Record the process until --seconds, Ctrl-C, or its end. `say` prints; `begun` is called once it records."""
-    if sys.version_info < (3, 14):
+    if not hasattr(sys, "remote_exec"):
         raise UsageValueError(
             f"--pid needs Python 3.14 or later, for eventide and for the process; this is {sys.version.split()[0]}. "
             "Start the program with eventide run --start-on SIGUSR1 instead, and send it that signal"
