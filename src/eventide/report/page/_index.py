@@ -101,7 +101,7 @@ class PageIndex:
         devices = np.array(table.column("device").to_pylist())
         streams = np.array([stream or "" for stream in table.column("stream").to_pylist()])
         start = table.column("start").to_numpy()
-        causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES]) if table.num_rows else np.zeros((1, 0))
+        causes = np.stack([table.column(cause).to_numpy() for cause in CAUSES])
         found = []
         several = [(device, track) for device, tracks in self.view.devices.items() if tracks[1:] for track in tracks]
         single = [(device, tracks[0]) for device, tracks in self.view.devices.items()]
