@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import resource
@@ -192,6 +193,29 @@ def test_opening_the_file_of_a_killed_process_changes_neither_the_file_nor_its_b
     assert recovered.metadata["warnings"] == [
         "the recording was not closed, and was recovered: the last record of one thread may be missing"
     ]
+
+
+def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: Path) -> None:
+    """No handler runs at this fork, as if it came while another thread starts the recorder."""
+    file, (read, write) = tmp_path / "a.eventide", os.pipe()
+    killed = os.fork()
+    if not killed:
+        et.Recorder(file, buffer=1 << 20).start()
+        et.instant("1")
+        child = ctypes.CDLL(None)._Fork()
+        if not child:
+            os.close(write)
+            signal.pause()
+        os.write(write, child.to_bytes(4, "little"))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.close(write)
+    os.waitpid(killed, 0)
+    child = int.from_bytes(os.read(read, 4), "little")
+    try:
+        recover_trace(file)
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert marks(et.open_trace(file)) == [1]
 
 
 def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path) -> None:
