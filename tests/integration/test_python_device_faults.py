@@ -90,8 +90,9 @@ def test_a_marker_that_cannot_be_made_fails_the_record_and_the_work_before_it(me
 def test_a_marker_that_cannot_be_made_or_polled_loses_no_earlier_work(name: str) -> None:
     method, gate, ran = Once(name, GONE), Gate(), list[int]()
     with faulty(**{name: method}) as device:
-        stream = et.Stream(device)
-        gate.hold(stream)
+        stream, held = et.Stream(device), et.Stream(device)
+        gate.hold(held)
+        stream.wait_stream(held)
         before = stream.submit(ran.append, 1)
         if name == "make_marker":
             method.armed = True
@@ -109,7 +110,8 @@ def test_a_marker_that_cannot_be_made_or_polled_loses_no_earlier_work(name: str)
         assert ran == [1]
         with pytest.raises(et.DeviceError, match="gone"):
             stream.close(TIMEOUT)
-        del stream, before, without
+        held.close(TIMEOUT)
+        del stream, held, before, without
 
 
 def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing() -> None:
