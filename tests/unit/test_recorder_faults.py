@@ -20,7 +20,7 @@ from tests.unit.recordings import leftovers, marks
 def test_a_child_forked_right_after_stop_does_not_keep_the_memory_of_the_buffer() -> None:
     recorder = et.Recorder(buffer=1 << 28).start()
     (buffer,) = leftovers()
-    recorder.close()  # the kernel needs milliseconds to free that much: it is freed on another thread, before the fork
+    recorder.close()  # the kernel needs milliseconds to free that much: another thread does
     child = os.fork()
     if not child:
         files = [
@@ -91,6 +91,18 @@ def test_a_durable_buffer_lies_beside_the_file(tmp_path: Path) -> None:
         assert leftovers() == []
     assert [path.name for path in tmp_path.iterdir()] == ["a.eventide"]
     assert marks(recorder.trace) == [1]
+
+
+def test_signals_do_not_end_the_allocation_of_the_buffer() -> None:
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: arrived.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    try:
+        while len(arrived) < 20:
+            et.Recorder(buffer=1 << 26).start().close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_forked_child_records_nothing_into_its_parents_file(tmp_path: Path) -> None:

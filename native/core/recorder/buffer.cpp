@@ -31,7 +31,8 @@ uint64_t pages(uint64_t bytes) noexcept {
 int allocate(const std::string& path, uint64_t bytes, int& fd) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    (void)try_lock_file(fd);  // a file system without locks: recovery says so
+    (void)try_lock_file(fd);       // a file system without locks: recovery says so
+    const WithoutSignals blocked;  // older kernels end an allocation in shared memory for a signal, and undo it
     if (const int error = posix_fallocate(fd, 0, off_t(bytes))) {
         close(fd);
         unlink(path.c_str());
@@ -46,16 +47,13 @@ std::mutex fork_lock;
 pthread_t freeing_thread;  // frees the last buffer; guarded by the lock, as the next one is
 bool freeing = false;
 
-void hold_forks() {
-    const auto acquire = [] { fork_lock.lock(); };
-    const auto release = [] { fork_lock.unlock(); };
-    const auto release_in_child = [] {
-        freeing = false;  // that thread is the parent's
-        fork_lock.unlock();
-    };
-    static const int once = pthread_atfork(acquire, release, release_in_child);
-    (void)once;
+void unlock_in_child() {
+    freeing = false;  // that thread is the parent's
+    fork_lock.unlock();
 }
+
+[[maybe_unused]] const int buffer_at_fork =
+    pthread_atfork([] { fork_lock.lock(); }, [] { fork_lock.unlock(); }, unlock_in_child);
 
 void finish_freeing_locked() {
     if (std::exchange(freeing, false)) pthread_join(freeing_thread, nullptr);
@@ -100,7 +98,6 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
         "/dev/shm/eventide-" + std::to_string(getpid()) + "-" + hex(session, 8) + "-" + root_id() + ".buffer";
     std::vector<std::string> places{beside};
     if (!durable) places.insert(places.begin(), shared);
-    hold_forks();
     std::lock_guard lock(fork_lock);
     int fd = -1, error = 0;
     std::string path, tried;
@@ -145,9 +142,7 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(other.bytes_),
-      path_(std::move(other.path_)) {}
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), path_(std::move(other.path_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
