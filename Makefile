@@ -63,10 +63,11 @@ bench: build $(BENCH)  ## Print the table of ratios against named peers; ARGS="s
 bench-ranks: $(HEAVY)  ## Import many ranks by the pool and on Dask; ARGS="--ranks 100" for fewer than 1,000 (20 GB of JSON)
 	python -m benchmarks.ranks $(ARGS)
 
-lint: $(TESTING)  ## Check with ruff, mypy --strict and clang-format
+lint: $(TESTING)  ## Check with ruff, mypy --strict, vulture (code without a use) and clang-format
 	ruff check
 	ruff format --check
 	mypy
+	vulture
 	@echo "clang-format --dry-run -Werror ($(words $(NATIVE)) files)"
 	@clang-format --dry-run -Werror $(NATIVE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -80,3 +81,12 @@ def nothing_left_behind() -> Iterator[None]:
             if thread.is_alive():
                 left.append(f"a running thread, {thread.name!r}")
     assert not left, f"the test left behind: {'; '.join(left)}"
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Only reference counts free objects during the test."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

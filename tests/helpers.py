@@ -155,6 +155,14 @@ def hook_calls(hook: str, device: str | None = None) -> Iterator[list[tuple[Any,
         yield calls
 
 
+def outcome(call: Callable[[], object]) -> str:
+    """The result as text, or the name of the exception."""
+    try:
+        return str(call())
+    except Exception as error:
+        return type(error).__name__
+
+
 def root_cause(error: BaseException | None) -> BaseException | None:
     """The first error of a chain of causes."""
     while error is not None and error.__cause__ is not None:

@@ -33,7 +33,7 @@ if __name__ == "__main__":
     for module in (_check, _program, _queues, _walk):
         for owner in (module, *(value for value in vars(module).values() if inspect.isclass(value))):
             for value in list(vars(owner).values()):
-                if inspect.isfunction(value) and value.__module__ == module.__name__:
+                if inspect.isfunction(value) and value.__globals__ is vars(module):
                     atheris.instrument_func(value)
     atheris.Setup(sys.argv, check_anything)
     atheris.Fuzz()

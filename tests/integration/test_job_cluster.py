@@ -24,10 +24,8 @@ pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
 @pytest.fixture
 def traces(tmp_path):
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    write_job(folder, Plan(ranks=9))
-    return folder
+    write_job(tmp_path / "traces", Plan(ranks=9))
+    return tmp_path / "traces"
 
 
 @contextmanager

@@ -20,10 +20,8 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture
 def traces(tmp_path):
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    write_job(folder, Plan(ranks=4))
-    return folder
+    write_job(tmp_path / "traces", Plan(ranks=4))
+    return tmp_path / "traces"
 
 
 def test_one_process_or_many_and_files_in_any_order_give_the_same_digest(traces, tmp_path):
@@ -71,7 +69,6 @@ import_job(sys.argv[1], sys.argv[2], processes=2, progress=progress)
 
 def test_a_killed_import_leaves_no_process_and_continues_where_it_was(tmp_path):
     folder = tmp_path / "traces"
-    folder.mkdir()
     write_job(folder, Plan(ranks=12))
     command = [sys.executable, "-c", DRIVER, str(folder), str(tmp_path / "job")]
     driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)

@@ -28,6 +28,12 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def assert_found(found: list[str], reason: str | None) -> None:
+    """Exactly one violation was found, for this reason; none for None."""
+    assert len(found) == (reason is not None), found
+    assert reason is None or reason in found[0]
+
+
 def run_python(*arguments: str | Path, cwd: Path | None = None) -> str:
     """What a fresh interpreter prints; it must succeed without output on stderr, warnings included."""
     command = [sys.executable, "-W", "error", *map(str, arguments)]

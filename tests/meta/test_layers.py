@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta._project import NATIVE, PACKAGE, relative
+from tests.meta._project import NATIVE, PACKAGE, assert_found, relative
 
 # Top first. A package may import the packages on the lines below its own, and itself. A folder inside a package has a
 # line of its own where its imports have a direction too.
@@ -179,12 +179,7 @@ def test_the_check_itself_sees_each_kind_of_import(tmp_path: Path, file: str, co
     path = tmp_path / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code, "utf-8")
-    found = violations(tmp_path)
-    if reason is None:
-        assert found == []
-    else:
-        assert len(found) == 1
-        assert reason in found[0]
+    assert_found(violations(tmp_path), reason)
 
 
 def test_edges_are_counted_between_packages(tmp_path: Path) -> None:

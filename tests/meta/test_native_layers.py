@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta._project import NATIVE, ROOT, relative, text_files
+from tests.meta._project import NATIVE, ROOT, assert_found, relative, text_files
 
 # Top first. A folder may include its own files and those of the lines below its own.
 LAYERS = (
@@ -168,12 +168,7 @@ def test_the_check_finds_each_kind_of_include(tmp_path: Path, name: str, code: s
     folders = ("core/base", "core/runtime", "core/formats/chrome", "bindings/base", "bindings/types")
     write_tree(tmp_path, {f"{folder}/b.hpp": "" for folder in folders})
     write_tree(tmp_path, {name: code})
-    found = violations(tmp_path)
-    if reason is None:
-        assert found == []
-    else:
-        assert len(found) == 1
-        assert reason in found[0]
+    assert_found(violations(tmp_path), reason)
 
 
 def test_edges_are_counted_between_folders_and_circles_found(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ HEAD = """\
 # The tests of others, case by case
 
 What the tests of torch check of streams, events, callbacks, the sanitizer and the profiler, checked here: the facts
-of each case, in our words, on our devices and with the real torch. `tests/peers/cases.py` lists the cases, the tests
-beside it are marked with them, and `python -m tests.meta.test_peer_cases` writes this document, which a test compares.
+of each case, in the words and on the devices of Eventide, and with the real torch. `tests/peers/cases.py` lists the
+cases, the tests beside it are marked with them, and `python -m tests.meta.test_peer_cases` writes this document, which
+a test compares.
 
 """
 

@@ -30,7 +30,8 @@ class Plan:
 
 
 def write_job(folder: Path, plan: Plan = Plan(), offsets: Mapping[int, int] = {}) -> list[Path]:
-    """One file for each rank; `offsets`: us that a rank's clock is fast."""
+    """One file for each rank, in a folder that is made; `offsets`: us that a rank's clock is fast."""
+    folder.mkdir(parents=True, exist_ok=True)
     return [write_rank(folder / f"rank{rank}.json", rank, plan, offsets.get(rank, 0)) for rank in range(plan.ranks)]
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import gc
 import traceback
 import weakref
 from collections import deque
@@ -92,14 +91,6 @@ def removed(name):
     with contextlib.suppress(et.DeviceError):
         et.Device.unregister(name)
         return True
-
-
-@pytest.fixture
-def no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def fail_and_wait(device, wait):

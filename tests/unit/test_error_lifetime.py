@@ -97,14 +97,6 @@ def native_threads():
     return len(list(Path("/proc/self/task").iterdir()))
 
 
-@pytest.fixture
-def no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 @pytest.mark.parametrize(
     "way",
     [

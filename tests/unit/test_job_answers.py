@@ -18,7 +18,6 @@ from tests.reference.jobs import Plan, write_job
 def make(tmp_path):
     def make(plan, offsets=None, drop=()):
         folder = tmp_path / f"traces{len(list(tmp_path.iterdir()))}"
-        folder.mkdir()
         files = [path for path in write_job(folder, plan, offsets or {}) if path.stem not in drop]
         import_job(files, folder / "job", processes=1)
         return open_job(folder / "job")

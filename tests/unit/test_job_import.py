@@ -16,10 +16,8 @@ from tests.reference.jobs import Plan, write_job, write_rank
 
 @pytest.fixture
 def traces(tmp_path):
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    write_job(folder, Plan(ranks=4))
-    return folder
+    write_job(tmp_path / "traces", Plan(ranks=4))
+    return tmp_path / "traces"
 
 
 def test_each_rank_is_a_trace_and_small_tables(traces, tmp_path):

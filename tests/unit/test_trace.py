@@ -28,7 +28,7 @@ def test_columns_that_are_missing_are_null_and_all_have_the_type_of_the_schema()
 def test_the_repr_has_counts_source_and_duration():
     spans = {"name": ["a", "b"], "start": [0, 500_000_000], "duration": [10, 1_000_000_000]}
     trace = et.Trace({"tracks": {"kind": ["thread"]}, "spans": spans}, {"source": "kineto"})
-    assert repr(trace) == "<Trace of 1 tracks, 2 spans from kineto, 1.5 s>"
+    assert repr(trace) == "<Trace of 1 track, 2 spans from kineto, 1.5 s>"
 
 
 def test_a_pyarrow_table_may_have_its_columns_in_another_order_and_type():

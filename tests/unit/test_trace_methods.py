@@ -17,8 +17,8 @@ MODULE = "a_package_above_trace"
 
 
 def declared() -> dict[str, list[str]]:
-    """The methods that TraceMethods declares for type checkers, with their parameters."""
-    tree = ast.parse(inspect.getsource(_methods.TraceMethods))
+    """The methods that are declared for help() and type checkers, with their parameters."""
+    tree = ast.parse(inspect.getsource(_methods.Declared))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     names = [(each.name, (*each.args.args, each.args.vararg, *each.args.kwonlyargs)) for each in functions]
     return {name: [each.arg for each in parameters if each is not None][1:] for name, parameters in names}

@@ -65,7 +65,7 @@ thread_local constinit int probe_slot = -1;   // which of `seen` this thread's n
 std::array<Words, 3> seen;
 Gradients gradients;
 
-constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see payloads.hpp
+constexpr uint64_t outcome_bit = 1 << 4;  // in the mask of a span, see record.hpp
 
 enum class Sort { operators, gradients, annotations };
 

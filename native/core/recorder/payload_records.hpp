@@ -9,7 +9,7 @@
 #include "encoding/varint.hpp"
 #include "hooks/hub.hpp"
 #include "recorder/recorder.hpp"
-#include "tracefile/payloads.hpp"
+#include "tracefile/record.hpp"
 
 namespace eventide::recorder {
 

@@ -5,6 +5,19 @@
 // A *record* is one entry, or one entry and its payload in the entries behind it. The buffer of a killed process is
 // read later, so the store that publishes data comes after the stores that fill it: `used` of a chunk, `serial` of a
 // chunk, `names_used` of the buffer.
+//
+// The content of payloads; numbers are varints, z: signed:
+//
+//   arguments   until the end: name of the key, type, value. Types: none, false, true, integer (z), double (8
+//               bytes), text (size, bytes), JSON (size, bytes), cut text (size, bytes), time of the record in ns (z).
+//               Key 0 with JSON: all arguments at once.
+//   span        track, category, stack, mask; for each bit of the mask from the lowest: submit (z, after the start,
+//               plus one), CPU time, work, correlation, outcome (a name); arguments
+//   edge        source track, target track, mask: event, version, correlation
+//   hook        mask; for each bit: device (a name), stream, event, version, work, handle, bytes, start (z, after the
+//               end, plus one; b of the entry is then the end instead of the time), time waited, CPU time,
+//               group (a name), stack, accesses: number of reads and of writes, and for each address, bytes, flags (1:
+//               possible, 2: strided), and where it is strided run and stride
 #pragma once
 
 #include <atomic>
@@ -19,13 +32,15 @@ enum class Kind : uint8_t {
     end,      // a = number of the span, b = track that began it; name: of the exception that ended it
     instant,  // a = category | track << 32, b = stack; payload: arguments
     counter,  // a = bits of a double, b = track
-    span,     // a, b = start and end in ns; payload: see payloads.hpp
-    edge,     // a, b = from and to in ns; name: its kind; payload: see payloads.hpp
-    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: payloads.hpp
+    span,     // a, b = start and end in ns; payload: above
+    edge,     // a, b = from and to in ns; name: its kind; payload: above
+    hook,     // a = hook | end << 8 | outcome << 9 | accesses known << 12, b = time in ns or 0; payload: above
 };
 inline constexpr int kind_count = 8;
 inline constexpr const char* kind_names[kind_count] = {"none",    "begin", "end",  "instant",
                                                        "counter", "span",  "edge", "hook"};
+
+enum class ArgumentType : uint8_t { none, no, yes, whole, real, text, json, cut_text, time };
 
 struct Entry {
     uint64_t stamp;  // ticks

@@ -12,7 +12,7 @@
 #include "encoding/varint.hpp"
 #include "tracefile/codec.hpp"
 #include "tracefile/hook_order.hpp"
-#include "tracefile/payloads.hpp"
+#include "tracefile/record.hpp"
 
 namespace eventide::recorder {
 namespace {

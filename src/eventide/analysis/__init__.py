@@ -27,6 +27,7 @@ View           the trace as arrays, shared by several analyses             _view
 `import eventide` registers them as methods of Trace: ``et.open_trace(path).summary()``.
 """
 
+from eventide._util.public_names import publish
 from eventide.analysis._breakdown import Breakdown, DeviceBreakdown, Part, breakdown
 from eventide.analysis._compare import Comparison, Delta, StepDelta, compare
 from eventide.analysis._compile import Compile, CompileRow, compiles
@@ -225,3 +226,5 @@ __all__ = [
     "syncs",
     "what_if",
 ]
+
+publish(__name__, globals(), __all__)

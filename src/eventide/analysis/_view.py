@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eventide._util.internal_frames import is_internal_frame
 from eventide.analysis._extent import Extent, extent_of
+from eventide.errors import UsageTypeError
 from eventide.trace import Trace
 
 Ints = NDArray[np.int64]
@@ -275,7 +276,11 @@ def grouped(rows: Ints, keys: Ints, order: NDArray[np.intp]) -> dict[int, Ints]:
 
 def view_of(trace: Trace | View) -> View:
     """Answers take either; several answers about one trace share a View."""
-    return trace if isinstance(trace, View) else View(trace)
+    if isinstance(trace, View):
+        return trace
+    if not isinstance(trace, Trace):
+        raise UsageTypeError(f"an analysis takes a Trace, as open_trace(path) returns it, not {type(trace).__name__}")
+    return View(trace)
 
 
 def frame_text(frame: dict[str, Any]) -> str:

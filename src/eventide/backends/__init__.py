@@ -6,6 +6,7 @@ _build      C++ plug-ins     sim/  opencl/  torch/                     the devic
 """
 
 from eventide._native import DeviceWork
+from eventide._util.public_names import publish
 from eventide.backends._backend import Capabilities, DeviceBackend, MarkerState
 from eventide.backends._build import build_library, import_library, include_path
 from eventide.backends.sim._device import Sim, configure_sim
@@ -21,3 +22,5 @@ __all__ = [
     "import_library",
     "include_path",
 ]
+
+publish(__name__, globals(), __all__)

@@ -205,4 +205,3 @@ class DeviceBackend:
 
 
 Capabilities.__module__ = "eventide"
-DeviceBackend.__module__ = MarkerState.__module__ = "eventide.backends"

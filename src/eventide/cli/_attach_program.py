@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eventide.cli import _output
-from eventide.cli._run_program import Document, print_result, write_page
+from eventide.cli._run_program import Summary
 from eventide.errors import UsageValueError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def attach_program(
 
     if refused:
         raise UsageValueError(f"--pid records a process that runs already, without {refused[0]}; leave one of them out")
-    document = Document(as_json)
+    summary = Summary(as_json, report, open_browser, quiet)
     target = output or reserve(f"pid{pid}")
     try:
         settings = replace(settings, path=str(recording_path(target)))
@@ -40,10 +40,6 @@ def attach_program(
     finally:
         if output is None and not target.stat().st_size:  # nothing was recorded
             target.unlink()
-    result = collect(ended, settings, target, named=output is not None, summarize=bool(as_json) or not quiet)
-    document.write(result)
-    print_result(result, quiet)
-    if report is not None or open_browser:
-        write_page(result, report, open_browser)
-    _output.flush()
+    result = collect(ended, settings, target, named=output is not None, summarize=summary.wanted)
+    summary.show(result)
     return 2 if result.problem else 0

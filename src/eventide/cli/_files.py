@@ -1,4 +1,4 @@
-"""Files that a command is given."""
+"""Files that a command is given. `eventide run` uses it too, so it imports no typer."""
 
 import errno
 from pathlib import Path

@@ -79,7 +79,7 @@ def run_program(
         torch_seconds=torch_seconds,
     )
     _check_signals(settings)
-    document = Document(as_json)
+    summary = Summary(as_json, report, open_browser, quiet)
     try:
         target = output or reserve(module or _name(program[0]))
         try:
@@ -96,12 +96,8 @@ def run_program(
     except DiskFullError as error:
         _output.say(f"eventide: not recording: {error}")
         return end_like(launch(command, {}))
-    result = collect(ended, settings, target, named=output is not None, summarize=bool(as_json) or not quiet)
-    document.write(result)
-    print_result(result, quiet)
-    if report is not None or open_browser:
-        write_page(result, report, open_browser)
-    _output.flush()
+    result = collect(ended, settings, target, named=output is not None, summarize=summary.wanted)
+    summary.show(result)
     return end_like(ended)
 
 
@@ -177,78 +173,94 @@ def torch_parts(given: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*operators, *wanted)))
 
 
-class Document:
-    """The summary as JSON: to a file, or to a descriptor that the caller opened; checked before the program runs."""
+class Summary:
+    """Shows the result of a run: as JSON, on stderr and as a page. A problem of these is a line on stderr.
 
-    def __init__(self, given: str) -> None:
-        self._to: int | Path | None = None
-        try:
-            if given.isdecimal():
-                self._to = int(given)
-                os.fstat(self._to)
-                if self._to > 2:
-                    os.set_inheritable(self._to, False)  # it is ours, not the program's
-            elif given:
-                self._to = Path(given)
-                self._to.open("ab").close()
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise UsageValueError(
-                f"--json {given} cannot be written: {why}; name a file or an open descriptor"
-            ) from error
+    The exit code remains that of the program, so what can be wrong with the options is checked before it runs.
+    """
 
-    def write(self, result: Result) -> None:
-        """A problem is a line on stderr: the exit code remains that of the program."""
-        if self._to is None:
+    def __init__(self, as_json: str, report: Path | None, open_browser: bool, quiet: bool) -> None:
+        """`as_json` is a file, or a descriptor that the caller opened; `report` is the path of the page."""
+        self._json = _opened(as_json)
+        self._report, self._open_browser, self._quiet = report, open_browser, quiet
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the recording must be opened for it."""
+        return self._json is not None or not self._quiet
+
+    def show(self, result: Result) -> None:
+        """Everything that the options name."""
+        self._write_json(result)
+        self._print(result)
+        if self._report is not None or self._open_browser:
+            self._write_page(result)
+        _output.flush()
+
+    def _write_json(self, result: Result) -> None:
+        if self._json is None:
             return
         from eventide.report import plain
 
         text = json.dumps(plain(result), indent=2) + "\n"
         try:
-            to = os.dup(self._to) if isinstance(self._to, int) else self._to  # stderr must stay open
+            to = os.dup(self._json) if isinstance(self._json, int) else self._json  # stderr must stay open
             with open(to, "w", encoding="utf-8") as file:  # noqa: PTH123 - or a descriptor
                 file.write(text)
         except OSError as error:
             _output.say(f"eventide: cannot write the summary as JSON: {error.strerror}; name another file")
 
+    def _print(self, result: Result) -> None:
+        if result.problem:
+            _output.say(f"eventide: {result.problem}")
+        if self._quiet or result.summary is None:
+            return
+        from eventide.report import show_processes, show_run
 
-def write_page(result: Result, report: Path | None, open_browser: bool) -> None:
-    """The page of --report and --open. A problem is a line on stderr: the exit code remains that of the program."""
-    if not result.files:
-        _output.say("eventide: there is no page, because nothing was recorded")
-        return
-    import webbrowser
+        ended = result.ended
+        with suppress(SystemExit):  # rich raises it if stderr is closed
+            if result.processes is not None:
+                show_processes(result.processes, _output.stderr())
+            show_run(
+                result.summary,
+                f"{ended.seconds:.2f} s, {ended.describe()}, {ended.peak_bytes / 2**20:,.0f} MiB at the peak",
+                result.files,
+                result.dumps,
+                _output.stderr(),
+            )
 
-    import eventide as et
+    def _write_page(self, result: Result) -> None:
+        if not result.files:
+            _output.say("eventide: there is no page, because nothing was recorded")
+            return
+        import webbrowser
 
-    recording = Path(result.files[0])
-    page = report or recording.with_name(f"{recording.name.partition('.')[0]}.html")
+        import eventide as et
+
+        recording = Path(result.files[0])
+        page = self._report or recording.with_name(f"{recording.name.partition('.')[0]}.html")
+        try:
+            et.open_trace(recording).report(page, title=recording.name)
+        except (et.EventideError, OSError) as error:
+            _output.say(f"eventide: no page was written: {error}")
+            return
+        _output.say(f"eventide: the report is {page}")
+        if self._open_browser and not webbrowser.open(page.absolute().as_uri()):
+            _output.say(f"eventide: no browser could be started; open {page.absolute()} yourself")
+
+
+def _opened(given: str) -> int | Path | None:
+    """The value of --json, once it is certain that it can be written."""
     try:
-        et.open_trace(recording).report(page, title=recording.name)
-    except (et.EventideError, OSError) as error:
-        _output.say(f"eventide: no page was written: {error}")
-        return
-    _output.say(f"eventide: the report is {page}")
-    if open_browser and not webbrowser.open(page.absolute().as_uri()):
-        _output.say(f"eventide: no browser could be started; open {page.absolute()} yourself")
-
-
-def print_result(result: Result, quiet: bool) -> None:
-    """The summary, on stderr."""
-    if result.problem:
-        _output.say(f"eventide: {result.problem}")
-    if quiet or result.summary is None:
-        return
-    from eventide.report import show_processes, show_run
-
-    ended = result.ended
-    with suppress(SystemExit):  # rich raises it if stderr is closed; the exit code remains that of the program
-        if result.processes is not None:
-            show_processes(result.processes, _output.stderr())
-        show_run(
-            result.summary,
-            f"{ended.seconds:.2f} s, {ended.describe()}, {ended.peak_bytes / 2**20:,.0f} MiB at the peak",
-            result.files,
-            result.dumps,
-            _output.stderr(),
-        )
+        if given.isdecimal():
+            os.fstat(int(given))
+            if int(given) > 2:
+                os.set_inheritable(int(given), False)  # the program does not inherit it
+            return int(given)
+        if given:
+            Path(given).open("ab").close()
+            return Path(given)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageValueError(f"--json {given} cannot be written: {why}; name a file or an open descriptor") from error
+    return None

@@ -11,6 +11,7 @@ The names and arguments are those of ``torch._dynamo.callback``. Compilers are c
 ``eventide.integrations``; others use ``with callback_handler.install_callbacks(trigger, compile_id): ...``.
 """
 
+from eventide._util.public_names import publish
 from eventide.compiling._handler import (
     CompilationCallbackHandler,
     Compile,
@@ -33,6 +34,4 @@ __all__ = [
     "on_each_compile",
 ]
 
-for _name in __all__:
-    if isinstance(globals()[_name], type):
-        globals()[_name].__module__ = "eventide.compiling"
+publish(__name__, globals(), __all__)

@@ -11,6 +11,7 @@ Ten hooks have the names and arguments of torch; eight are our own. Times are na
 """
 
 from eventide._native import HookRecord
+from eventide._util.public_names import publish
 from eventide._util.subscription import Subscription
 from eventide.hooks._observer import Observer, observe
 from eventide.hooks._subscribe import HOOKS, on, statistics
@@ -69,4 +70,4 @@ __all__ = [
     "statistics",
 ]
 
-HookRecord.__module__ = "eventide.hooks"
+publish(__name__, globals(), __all__)

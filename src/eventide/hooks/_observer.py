@@ -98,6 +98,3 @@ def observe(observer: Observer) -> Subscription:
             _native.hook_remove(number, registration)
 
     return Subscription(", ".join(dict.fromkeys(names)) or "no hook", close)
-
-
-Observer.__module__ = "eventide.hooks"

@@ -11,6 +11,7 @@ broken, another version), never raises an error of ours into the framework, and 
 from importlib import import_module
 from typing import Any
 
+from eventide._util.public_names import publish
 from eventide.integrations._all import NAMES, Adapters, install_when_imported
 
 __all__ = ["NAMES", "Adapters", "install_when_imported"]
@@ -21,3 +22,11 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    """The public names and the integrations, those that are not imported yet included."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *NAMES})
+
+
+publish(__name__, globals(), __all__)

@@ -17,6 +17,8 @@ from typing import Any
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
 from eventide.integrations._patch import Installation, guarded
 
+__all__ = ["install", "installed", "uninstall"]
+
 _CLASSES = ("Dispatcher", "LiftedLoop", "LiftedWith")
 _KIND = "numba:compile"
 _numbers = itertools.count(1)

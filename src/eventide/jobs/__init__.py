@@ -12,6 +12,7 @@ what_if        replay with typical durations                        _what_if, _r
 imbalance, bandwidth, job_path                                      _imbalance, _bandwidth, _path
 """
 
+from eventide._util.public_names import publish
 from eventide.jobs._answers import STEPS, JobReport, align_job, answer, numbers
 from eventide.jobs._bandwidth import BandwidthRow, bandwidth
 from eventide.jobs._clocks import Clocks, RankClock
@@ -65,3 +66,5 @@ __all__ = [
     "waiting",
     "what_if",
 ]
+
+publish(__name__, globals(), __all__)

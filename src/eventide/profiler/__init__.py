@@ -16,7 +16,7 @@ Backends written in C or C++ report through ``eventide/profiler.h``.
 
 from typing import TYPE_CHECKING
 
-from eventide._util.lazy import lazy_names
+from eventide._util.public_names import lazy_names
 
 if TYPE_CHECKING:
     from eventide.profiler._active import current_profiler, disable_profiler
@@ -59,4 +59,4 @@ _ON_USE = {
     "tensorboard_trace_handler": "_handlers",
 }
 
-__getattr__ = lazy_names(__name__, _ON_USE, __name__, *_ON_USE)
+__getattr__, __dir__ = lazy_names(__name__, __all__, _ON_USE)

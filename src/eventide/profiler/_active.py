@@ -78,7 +78,7 @@ def _in_child() -> None:
     global _lock  # noqa: PLW0603  (the old one may be held by a thread that is gone)
     _lock = threading.Lock()
     for profiler in _running:
-        profiler.abandon()
+        profiler._abandon()  # noqa: SLF001 - the other half of a profile
     _running.clear()
     recording.forget()
     _native.profiler_request(0)

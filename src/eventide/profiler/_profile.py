@@ -209,7 +209,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         finally:
             self._sources.close()
 
-    def abandon(self) -> None:
+    def _abandon(self) -> None:
         """In a forked child: this profile is the parent's."""
         self._state, self._cycle = "of the parent process", None
 

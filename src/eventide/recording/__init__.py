@@ -18,7 +18,7 @@ Other packages add to a running recording with functions of ``eventide._native``
 
 from typing import TYPE_CHECKING
 
-from eventide._util.lazy import lazy_names
+from eventide._util.public_names import lazy_names, publish
 from eventide.recording._span import annotate_spans, counter, instant, span
 
 if TYPE_CHECKING:
@@ -49,5 +49,6 @@ _ON_USE = {
     "record_span": "_recorder",
     "recover_trace": "_recorder",
 }
-
-__getattr__ = lazy_names(__name__, _ON_USE, "eventide", "Recorder")
+publish("eventide", globals(), ("counter", "instant"))
+publish(__name__, globals(), __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__, _ON_USE, ("Recorder",))

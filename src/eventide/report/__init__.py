@@ -11,6 +11,7 @@ plain                       any result as JSON values                           
 run_summary, show_run       the end of `eventide run`                               _run
 """
 
+from eventide._util.public_names import publish
 from eventide.report._answers import (
     render_breakdown,
     render_comparison,
@@ -83,3 +84,5 @@ __all__ = [
     "write_report",
     "write_whole",
 ]
+
+publish(__name__, globals(), __all__)

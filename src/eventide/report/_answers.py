@@ -28,6 +28,7 @@ NO_DEVICE = "The trace has no device work, so nothing is known about a device be
 
 
 def render_summary(result: Summary, most: int = 25) -> RenderableType:
+    """Tables of device work, host code and streams."""
     parts: list[RenderableType] = [Text(f"{f.time(result.wall)} in all"), Text("")]
     if result.device:
         parts += [name_table(result.device, most), Text("")]
@@ -57,6 +58,7 @@ def render_summary(result: Summary, most: int = 25) -> RenderableType:
 
 
 def render_breakdown(result: Breakdown) -> RenderableType:
+    """A row for each device: what ran, and idle time."""
     if not result.devices:
         return Text(f"{f.time(result.wall)} in all. {NO_DEVICE}")
     notes = []
@@ -73,6 +75,7 @@ def render_breakdown(result: Breakdown) -> RenderableType:
 
 
 def render_idle(result: Idle, most: int = 15) -> RenderableType:
+    """Shares of the causes of idle time for each device, and the longest gaps."""
     if not result.lanes:
         return Text(f"{f.time(result.wall)} in all. {NO_DEVICE}")
     rows = []
@@ -105,6 +108,7 @@ def skew_sentence(result: Syncs) -> str:
 
 
 def render_syncs(result: Syncs, most: int = 15) -> RenderableType:
+    """How long the host blocked, in which calls."""
     if not result.count:
         return Text("The trace holds no call that blocked the host until a device was done.")
     rows = [
@@ -146,6 +150,7 @@ def process_memory(result: Memory) -> list[str]:
 
 
 def render_memory(result: Memory, most: int = 10) -> RenderableType:
+    """The peak of each device and of the process, and what held it."""
     if not result.devices and not result.process:
         return Text(
             "The trace holds no allocations and no memory counters; record with profile_memory=True "
@@ -175,6 +180,7 @@ def render_memory(result: Memory, most: int = 10) -> RenderableType:
 
 
 def render_compile(result: Compile, most: int = 20) -> RenderableType:
+    """What was compiled, how often and for how long."""
     if not result.count:
         return Text("The trace holds no compiles.")
     rows = [
@@ -202,6 +208,7 @@ def render_compile(result: Compile, most: int = 20) -> RenderableType:
 
 
 def render_path(result: CriticalPath, most: int = 25) -> RenderableType:
+    """The kinds and names that the critical path consists of."""
     if not result.wall:
         return Text("The trace has no time in it, so there is no path.")
     kinds = ", ".join(f"{f.percent(time, result.wall)} {kind}" for kind, time in result.kinds.items())
@@ -245,6 +252,7 @@ def render_result(result: Result, most: int = 20) -> RenderableType:
 
 
 def render_comparison(result: Comparison, most: int = 10) -> RenderableType:
+    """What became longer or shorter: parts, names, steps."""
     head = f"{f.time(result.wall_a)} became {f.time(result.wall_b)}: {signed(result.difference)}"
     if result.wall_a:
         head += f" ({result.difference / result.wall_a:+.1%})"

@@ -13,6 +13,7 @@ The semantics are native (native/core); these classes add names, types and messa
 from typing import TYPE_CHECKING, Any
 
 from eventide import _native
+from eventide._util.public_names import lazy_names
 from eventide.runtime import _process
 from eventide.runtime._buffer import Buffer, empty
 from eventide.runtime._current import current_stream, default_stream, set_stream, synchronize
@@ -51,24 +52,18 @@ if TYPE_CHECKING:
     from eventide.runtime._clock import Clock, HostClock, device_clocks
     from eventide.runtime._future import Future
 
-_ON_USE = ("Future", "Clock", "HostClock", "device_clocks")
+# Their dataclasses and concurrent.futures take longer to import than the rest.
+_ON_USE = {"Clock": "_clock", "Future": "_future", "HostClock": "_clock", "device_clocks": "_clock"}
 
 
 def _load_future() -> Any:
-    """The class Future, imported on first use: its concurrent.futures takes longer to import than the rest."""
+    """The class, for the core."""
     from eventide.runtime._future import Future
 
     return Future
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Future":
-        return _load_future()
-    if name in ("Clock", "HostClock", "device_clocks"):  # imports dataclasses, which `import eventide` does not need
-        from eventide.runtime import _clock
-
-        return getattr(_clock, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, __all__, _ON_USE)
 
 
 for _name in __all__:

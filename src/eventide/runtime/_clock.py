@@ -98,6 +98,3 @@ class HostClock:
     def clock(self) -> Clock:
         """What was measured."""
         return _clock("host", self.name, self._model.state())
-
-
-Clock.__module__ = HostClock.__module__ = "eventide.runtime"

@@ -10,6 +10,7 @@ check_program, check_program_findings     a program as data                  pro
 check_trace                               on a stored trace                  _offline
 """
 
+from eventide._util.public_names import publish
 from eventide.sanitizer._finding import KINDS, Access, Finding, Fix, Piece
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
 from eventide.sanitizer._live import sanitize
@@ -48,3 +49,6 @@ __all__ = [
     "short_path",
     "verdict",
 ]
+
+publish("eventide", globals(), ("sanitize",))
+publish(__name__, globals(), __all__)

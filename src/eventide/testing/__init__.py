@@ -4,7 +4,10 @@ conformance    every promise about streams, events and hooks as a check that run
 Budget         limits on host blocking, memory and idle time of a block
 """
 
+from eventide._util.public_names import publish
 from eventide.testing import conformance
 from eventide.testing._budget import Budget
 
 __all__ = ["Budget", "conformance"]
+
+publish(__name__, globals(), __all__)

@@ -3,8 +3,8 @@
 _schema   the columns of a trace         _trace       Trace: the tables
 _open     chooses the reader of a file   _save        chooses the writer by suffix
 _check    consistency of a trace         _sql         SQL over the tables
-_window   the part within a time range   _stack_text  a stack as text
-_redact   a copy to show to others       _merge       several processes as one trace
+_window   the part within a time range   _redact      a copy to show to others
+_merge    several processes as one trace
 _columns  tables for the native encoders _methods     methods that higher packages register
 
 formats/  a reader and a writer for each format: eventide, chrome (and Kineto), perfetto, parquet, xplane
@@ -13,7 +13,7 @@ linking/  tracks, categories and edges: shared by the readers of Kineto files, J
 
 from typing import TYPE_CHECKING
 
-from eventide._util.lazy import lazy_names
+from eventide._util.public_names import lazy_names
 
 if TYPE_CHECKING:
     from eventide.trace._check import Checked
@@ -56,4 +56,4 @@ _ON_USE = {
     "run_query": "_sql",
     "writer_of": "_save",
 }
-__getattr__ = lazy_names(__name__, _ON_USE, "eventide", "Trace", "open_trace")
+__getattr__, __dir__ = lazy_names(__name__, __all__, _ON_USE, ("Trace", "open_trace"))

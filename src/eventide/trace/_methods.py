@@ -5,10 +5,10 @@ the function is imported when the method is first called:
 
     from eventide.trace import register_method
 
-    register_method("summary", "eventide.analysis", "summary", "Count and add up spans by name.")
-    trace.summary()                    # eventide.analysis.summary(trace)
+    register_method("rows", "my_package", "rows_of", "The number of rows.")
+    trace.rows("spans")                # my_package.rows_of(trace, "spans")
 
-`import eventide` registers those of Eventide; ``TraceMethods`` declares their types.
+`import eventide` registers those of Eventide; ``Declared`` has their types and texts.
 """
 
 from __future__ import annotations
@@ -40,105 +40,115 @@ class Result(Protocol):
         """A field of the result."""
 
 
-class TraceMethods:
+class Declared:
+    """The signatures and texts of the methods that `import eventide` registers, for help() and for type checkers."""
+
+    __slots__ = ()
+
+    def summary(self) -> Result:
+        """Count and add up spans by name: an ``eventide.analysis.Summary``."""
+
+    def operators(self, *, by_shape: bool = False, by_stack: int = 0) -> Result:
+        """Spans by name, with FLOPs and input shapes: an ``eventide.analysis.Operators``."""
+
+    def breakdown(self) -> Result:
+        """Split the time of each device: an ``eventide.analysis.Breakdown``."""
+
+    def idle(self, by: Literal["device", "stream"] = "device") -> Result:
+        """Explain the gaps of each device or stream: an ``eventide.analysis.Idle``."""
+
+    def syncs(self) -> Result:
+        """Every call that blocked the host until a device was done: an ``eventide.analysis.Syncs``."""
+
+    def memory(self) -> Result:
+        """Memory over time, its peak, and which allocations held it: an ``eventide.analysis.Memory``."""
+
+    def compiles(self) -> Result:
+        """What was compiled, how often and for how long: an ``eventide.analysis.Compile``."""
+
+    def samples(self) -> Result:
+        """Time by function, line, thread and import of sampled stacks: an ``eventide.analysis.Samples``."""
+
+    def step_phases(self) -> Result:
+        """Steps split into data, forward, backward, optimizer, compiling: an ``eventide.analysis.Phases``."""
+
+    def critical_path(self, step: str | None = None) -> Result:
+        """What the end of the trace or of a step waited for: an ``eventide.analysis.CriticalPath``."""
+
+    def queue(self) -> Result:
+        """Work launched and not ended, over time, and full queues: an ``eventide.analysis.Queue``."""
+
+    def replay(self) -> Result:
+        """The schedule that the dependency graph gives, and its error: an ``eventide.analysis.Replay``."""
+
+    def copies(self) -> Result:
+        """Copies of memory by kind: bytes, time, bandwidth: an ``eventide.analysis.Copies``."""
+
+    def kernels(self) -> Result:
+        """Kernels by name; occupancy, SM efficiency, tensor cores: an ``eventide.analysis.Kernels``."""
+
+    def launch_costs(self) -> Result:
+        """Launching calls beside the work that they launched: an ``eventide.analysis.LaunchCosts``."""
+
+    def operator_costs(self) -> Result:
+        """Operators: time on the host, and of the work launched: an ``eventide.analysis.OperatorCosts``."""
+
+    def step_costs(self) -> Result:
+        """Each step split by what kept it: an ``eventide.analysis.StepCosts``."""
+
+    def scopes(self) -> Result:
+        """Time by annotation of the program and by nn.Module: an ``eventide.analysis.Scopes``."""
+
+    def phase_times(self) -> Result:
+        """Each step by data loading, forward, backward, optimizer: an ``eventide.analysis.PhaseTimes``."""
+
+    def flops(self) -> Result:
+        """FLOP/s and bytes of matrix operators by shape, and the peak: an ``eventide.analysis.Flops``."""
+
+    def sequences(self) -> Result:
+        """Sequences of kernels that repeat: what a fusion would help: an ``eventide.analysis.Sequences``."""
+
+    def graphs(self) -> Result:
+        """Launches of CUDA and HIP graphs as units: an ``eventide.analysis.Graphs``."""
+
+    def counter_ranges(self) -> Result:
+        """Hardware counters of CUPTI ranges, by range and operator: an ``eventide.analysis.CounterRanges``."""
+
+    def what_if(self, *edits: Any) -> Result:
+        """The run with these edits, made by ``eventide.analysis.scale(...)`` and others: a ``WhatIf``."""
+
+    def best_edits(self, count: int = 10) -> Result:
+        """The edits that save most, found by search: an ``eventide.analysis.BestEdits``."""
+
+    def mark_critical_path(self, step: str | None = None) -> TraceMethods:
+        """The same trace with one more track, its critical path: save it for a viewer."""
+
+    def redacted(self, *, arguments: bool = True) -> Trace:
+        """A copy without directories of files and, with `arguments`, without arguments and command lines."""
+
+    def lint(self) -> Result:
+        """Defects of the recording itself: an ``eventide.analysis.Lint``."""
+
+    def compare(self, b: TraceMethods) -> Result:
+        """What explains the difference to the trace `b`: an ``eventide.analysis.Comparison``."""
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "trace") -> str:
+        """The text of ``eventide report``; with a path it also writes that text, a .html page or .json results."""
+
+
+if TYPE_CHECKING:
+    _Base = Declared
+else:
+    _Base = object
+
+
+class TraceMethods(_Base):
     """The base of Trace: has the registered methods."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
 
-        def summary(self) -> Result:
-            """Count and add up spans by name: an ``eventide.analysis.Summary``."""
-
-        def operators(self, *, by_shape: bool = False, by_stack: int = 0) -> Result:
-            """Spans by name, with FLOPs and input shapes: an ``eventide.analysis.Operators``."""
-
-        def breakdown(self) -> Result:
-            """Split the time of each device: an ``eventide.analysis.Breakdown``."""
-
-        def idle(self, by: Literal["device", "stream"] = "device") -> Result:
-            """Explain the gaps of each device or stream: an ``eventide.analysis.Idle``."""
-
-        def syncs(self) -> Result:
-            """Every call that blocked the host until a device was done: an ``eventide.analysis.Syncs``."""
-
-        def memory(self) -> Result:
-            """Memory over time, its peak, and which allocations held it: an ``eventide.analysis.Memory``."""
-
-        def compiles(self) -> Result:
-            """What was compiled, how often and for how long: an ``eventide.analysis.Compile``."""
-
-        def samples(self) -> Result:
-            """Time by function, line, thread and import of sampled stacks: an ``eventide.analysis.Samples``."""
-
-        def step_phases(self) -> Result:
-            """Steps split into data, forward, backward, optimizer, compiling: an ``eventide.analysis.Phases``."""
-
-        def critical_path(self, step: str | None = None) -> Result:
-            """What the end of the trace or of a step waited for: an ``eventide.analysis.CriticalPath``."""
-
-        def queue(self) -> Result:
-            """Work launched and not ended, over time, and full queues: an ``eventide.analysis.Queue``."""
-
-        def replay(self) -> Result:
-            """The schedule that the dependency graph gives, and its error: an ``eventide.analysis.Replay``."""
-
-        def copies(self) -> Result:
-            """Copies of memory by kind: bytes, time, bandwidth: an ``eventide.analysis.Copies``."""
-
-        def kernels(self) -> Result:
-            """Kernels by name; occupancy, SM efficiency, tensor cores: an ``eventide.analysis.Kernels``."""
-
-        def launch_costs(self) -> Result:
-            """Launching calls beside the work that they launched: an ``eventide.analysis.LaunchCosts``."""
-
-        def operator_costs(self) -> Result:
-            """Operators: time on the host, and of the work launched: an ``eventide.analysis.OperatorCosts``."""
-
-        def step_costs(self) -> Result:
-            """Each step split by what kept it: an ``eventide.analysis.StepCosts``."""
-
-        def scopes(self) -> Result:
-            """Time by annotation of the program and by nn.Module: an ``eventide.analysis.Scopes``."""
-
-        def phase_times(self) -> Result:
-            """Each step by data loading, forward, backward, optimizer: an ``eventide.analysis.PhaseTimes``."""
-
-        def flops(self) -> Result:
-            """FLOP/s and bytes of matrix operators by shape, and the peak: an ``eventide.analysis.Flops``."""
-
-        def sequences(self) -> Result:
-            """Sequences of kernels that repeat: what a fusion would help: an ``eventide.analysis.Sequences``."""
-
-        def graphs(self) -> Result:
-            """Launches of CUDA and HIP graphs as units: an ``eventide.analysis.Graphs``."""
-
-        def counter_ranges(self) -> Result:
-            """Hardware counters of CUPTI ranges, by range and operator: an ``eventide.analysis.CounterRanges``."""
-
-        def what_if(self, *edits: Any) -> Result:
-            """The run with these edits, made by ``eventide.analysis.scale(...)`` and others: a ``WhatIf``."""
-
-        def best_edits(self, count: int = 10) -> Result:
-            """The edits that save most, found by search: an ``eventide.analysis.BestEdits``."""
-
-        def mark_critical_path(self, step: str | None = None) -> TraceMethods:
-            """The same trace with one more track, its critical path: save it for a viewer."""
-
-        def redacted(self, *, arguments: bool = True) -> Trace:
-            """A copy without directories of files and, with `arguments`, without arguments and command lines."""
-
-        def lint(self) -> Result:
-            """Defects of the recording itself: an ``eventide.analysis.Lint``."""
-
-        def compare(self, b: TraceMethods) -> Result:
-            """What explains the difference to the trace `b`: an ``eventide.analysis.Comparison``."""
-
-        def report(self, path: str | os.PathLike[str] | None = None, *, title: str = "trace") -> str:
-            """The text of ``eventide report``; with a path it also writes that text, a .html page or .json results."""
-
-
-def register_method(name: str, module: str, function: str, doc: str) -> Subscription:
+def register_method(name: str, module: str, function: str, doc: str = "") -> Subscription:
     """Make ``trace.name(...)`` call ``module.function(trace, ...)``, until the Subscription is closed.
 
     The first call imports `module`. A method that Trace defines itself takes precedence.
@@ -156,6 +166,10 @@ def _method(name: str, module: str, function: str, doc: str) -> Any:
     def method(self: TraceMethods, *args: Any, **kwargs: Any) -> Any:
         return getattr(import_module(module), function)(self, *args, **kwargs)
 
+    declared = Declared.__dict__.get(name)
+    if declared is not None:
+        method.__wrapped__ = declared  # type: ignore[attr-defined]  # inspect.signature follows it
+        doc = doc or declared.__doc__
     method.__name__, method.__qualname__, method.__doc__ = name, f"Trace.{name}", doc
     method.__module__ = "eventide"
     method.target = f"{module}.{function}"  # type: ignore[attr-defined]  # for messages

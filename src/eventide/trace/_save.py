@@ -17,16 +17,16 @@ from eventide.errors import TraceFileError, UsageTypeError, UsageValueError
 if TYPE_CHECKING:
     from eventide.trace._trace import Trace
 
-# The suffix, and the module below eventide.trace.formats whose `write(trace, path)` makes such a file.
+# The suffix, and the function below eventide.trace.formats that writes such a file: f(trace, path).
 WRITERS = {
-    ".pftrace": "perfetto._writer",
-    ".perfetto-trace": "perfetto._writer",
-    ".json": "chrome._writer",
-    ".json.gz": "chrome._writer",
-    ".parquet": "parquet",
+    ".pftrace": "perfetto._writer.write",
+    ".perfetto-trace": "perfetto._writer.write",
+    ".json": "chrome._writer.write",
+    ".json.gz": "chrome._writer.write",
+    ".parquet": "parquet.write",
 }
 # The same for a part of a trace, which cannot be read again.
-EXPORTS = {".speedscope.json": "speedscope", ".collapsed": "collapsed"}
+EXPORTS = {".speedscope.json": "sampled.write_speedscope", ".collapsed": "sampled.write_collapsed"}
 _CHOICE = "use .pftrace (to view), .json or .json.gz (for other tools) or .parquet (to keep)"
 
 
@@ -36,13 +36,14 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
         target = Path(path)
     except TypeError:
         raise UsageTypeError(f"save takes the path of a file, not {type(path).__name__}") from None
-    module = writer_of(target)
+    writer = writer_of(target)
     _refuse_to_replace(target)
     if not target.parent.is_dir():
         raise TraceFileError(f"there is no directory {str(target.parent)!r}; make it first", ENOENT, str(target))
     try:
         with replacing(target) as temporary:
-            import_module(f"eventide.trace.formats.{module}").write(trace, temporary)
+            module, _, write = writer.rpartition(".")
+            getattr(import_module(f"eventide.trace.formats.{module}"), write)(trace, temporary)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
         message = f"cannot write {str(target)!r}: {why}; name another file"
@@ -51,13 +52,13 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> Path:
 
 
 def writer_of(target: Path) -> str:
-    """The module that writes files with this suffix; UsageValueError if there is none."""
+    """The function that writes files with this suffix; UsageValueError if there is none."""
     name = target.name.lower()
     if name.endswith(".eventide"):
         raise UsageValueError(f"cannot save {target.name!r}: only a running recorder writes .eventide; {_CHOICE}")
-    for suffix, module in (EXPORTS | WRITERS).items():
+    for suffix, writer in (EXPORTS | WRITERS).items():
         if name.endswith(suffix):
-            return module
+            return writer
     raise UsageValueError(f"{target.name!r} has no suffix of a format that is written; {_CHOICE}")
 
 

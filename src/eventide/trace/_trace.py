@@ -110,8 +110,9 @@ class Trace(TraceMethods):
 
     def __repr__(self) -> str:
         if not self._contents:
-            return "<Trace, not derived yet>"
-        counts = ", ".join(f"{table.num_rows} {name}" for name, table in self._tables.items() if table.num_rows)
+            return "<Trace, whose tables are made on first use>"
+        rows = {name: table.num_rows for name, table in self._tables.items() if table.num_rows}
+        counts = ", ".join(f"{count} {name if count != 1 else name[:-1]}" for name, count in rows.items())
         return f"<Trace of {counts or 'nothing'}{self._extent()}>"
 
     def _repr_html_(self) -> str:

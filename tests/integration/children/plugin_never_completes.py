@@ -8,18 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 
 import eventide as et
-
-
-def outcome(call: Callable[[], object]) -> str:
-    """The result, or the name of the exception."""
-    try:
-        return str(call())
-    except Exception as error:
-        return type(error).__name__
-
+from tests.helpers import outcome
 
 os.environ["PLUGIN_FAULT"] = "markers never end"
 et.Device.load(sys.argv[1], "faulty")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import eventide as et
 from eventide.backends import MarkerState
 from examples.tiny_device import Marker, Tiny
+from tests.helpers import outcome
 
 
 class Never(Tiny):
@@ -37,14 +37,6 @@ class Never(Tiny):
         if self.fault == "markers never end" and marker.broken:  # type: ignore[attr-defined]
             return MarkerState.PENDING
         return super().poll(marker)
-
-
-def outcome(call: Callable[[], object]) -> str:
-    """The result, or the name of the exception."""
-    try:
-        return str(call())
-    except Exception as error:
-        return type(error).__name__
 
 
 threading.excepthook = lambda _: None

@@ -180,5 +180,3 @@ _sims: weakref.WeakSet[Sim] = weakref.WeakSet()
 after_fork(_after_fork_in_child)
 the_sim = Sim()
 """The devices of the type `sim`."""
-
-Sim.__module__ = configure_sim.__module__ = "eventide.backends"

@@ -19,12 +19,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from eventide._util.public_names import publish
 from eventide.compiling import CallbackTrigger, Compile, callback_handler
 from eventide.integrations._patch import Installation, guarded
 from eventide.integrations.jax import _profile
 from eventide.integrations.jax._profile import profile
 
 __all__ = ["install", "installed", "profile", "uninstall"]
+
+publish(__name__, globals(), ("profile",))
 
 PHASES = {
     "/jax/core/compile/jaxpr_trace_duration": "trace",

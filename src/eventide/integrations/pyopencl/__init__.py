@@ -21,6 +21,8 @@ from eventide.integrations._patch import Installation, guarded, switch
 from eventide.recording import before_stop
 from eventide.runtime.access import accesses_are_declared
 
+__all__ = ["install", "installed", "uninstall"]
+
 _installation = Installation("pyopencl")
 
 

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from eventide._util.public_names import lazy_names, publish
 from eventide.integrations._patch import Installation, cannot_trace
 from eventide.integrations.torch import _compile, _profilers
 from eventide.integrations.torch._gpu_hooks import mirror_gpu_trace
@@ -62,7 +63,5 @@ def _apply() -> None:
     _installation.when_imported("torch", _profilers.install)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ON_USE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_ON_USE[name]}"), name)
+publish(__name__, globals(), __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__, _ON_USE)

@@ -16,6 +16,8 @@ from eventide.compiling import CallbackTrigger, callback_handler
 from eventide.integrations._patch import Installation, guarded
 from eventide.integrations.triton import _launches
 
+__all__ = ["install", "installed", "uninstall"]
+
 _installation = Installation("triton")
 
 

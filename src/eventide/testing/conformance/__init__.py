@@ -13,12 +13,11 @@ is bounded, and a check that hangs has failed: the others continue. Properties o
     checks/   the checks, a file for each group of promises                      _report   the results
 """
 
+from eventide._util.public_names import publish
 from eventide.testing.conformance._check import Check
 from eventide.testing.conformance._report import Outcome, Report
 from eventide.testing.conformance._run import CHECKS, pytest_test, run, run_check
 
 __all__ = ["CHECKS", "Check", "Outcome", "Report", "pytest_test", "run", "run_check"]
 
-for _name in __all__:
-    if _name != "CHECKS":
-        globals()[_name].__module__ = __name__
+publish(__name__, globals(), __all__)
