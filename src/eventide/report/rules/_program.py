@@ -94,13 +94,14 @@ def main_thread_waited(report: Report) -> Iterator[Match]:
     waited = sum(row.self_waiting for row in found.main_waits)
     if waited * 5 >= wall > 0:
         values = {"time": waited, "wall": wall, "function": waits.function, "place": place(waits)}
-        yield Match(min(waited / wall, 1.0), values, weight=0.9 * min(waited / wall, 1.0))
+        several = len(report.metadata.get("processes") or ()) > 1  # then it waited for the others, as a rule
+        yield Match(min(waited / wall, 1.0), values, weight=(0.2 if several else 0.9) * min(waited / wall, 1.0))
 
 
 @rule(
     "imports",
     condition="Imports took 5 % of the sampled time or more, and 100 ms or more.",
-    says="Imports took {time:time}[ ({share:of wall} of {wall:time})][, in several threads or processes of {whole:time}], "
+    says="Imports took {time:time}[ ({share:of wall} of {wall:time})][, by several threads or processes within {whole:time}], "
     "most in {module} ({most:time}).",
     remedy="Import where it is used what a run may not need; `python -X importtime` lists each module.",
     confidence=RECORDED,
