@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class _Launcher:
+class _Launcher(NamedTuple):
     """The names of the variables that a launcher sets."""
 
     name: str
@@ -33,8 +31,7 @@ _LAUNCHERS = (
 )
 
 
-@dataclass(frozen=True)
-class Rank:
+class Rank(NamedTuple):
     """One process of a job with `world_size` of them."""
 
     launcher: str
@@ -44,7 +41,6 @@ class Rank:
     job: str | None
 
 
-@dataclass
 class _State:
     """What the parent of this process was, if it recorded too."""
 
@@ -86,7 +82,7 @@ def identity() -> dict[str, Any]:
         "of_rank": _state.of_rank,
     }
     if found is not None and (_state.of_rank is None or found.rank != _state.of_rank):
-        ours |= {**asdict(found), "of_rank": None}
+        ours |= {**found._asdict(), "of_rank": None}
     return ours
 
 
