@@ -5,7 +5,8 @@ make_findings    the findings of a check            here; _races
 make_comparison  two traces                         _comparison
 make_job_page    the answers about many ranks       _job
                  head, policy, style, script        _document
-                 findings, bars and tables as HTML  _html, _flame
+                 findings and tables as HTML        _html
+                 drawings that need no script       _figures, _flame
                  the data of the timeline           _index, _blocks, _lanes, _columns
                  how text enters the page           _util.html_text
                  app.js, style.css: built from web/ by `make web`
@@ -22,7 +23,7 @@ from eventide.analysis import View, flame, lint
 from eventide.errors import InternalError
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
-from eventide.report.page import _html
+from eventide.report.page import _figures, _html
 from eventide.report.page._blocks import Detail, scripts
 from eventide.report.page._comparison import make_comparison
 from eventide.report.page._document import document
@@ -59,17 +60,31 @@ def make_page(
     left_out = describe(index.detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
-        _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _html.edits(report.edits), _html.tables(report, lint(view)),
+        _figures.key_figures(report), races, _first_screen(report), *_drawings(view, report, note),
+        _html.edits(report.edits), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
         report.title,
         describe_trace(report),
         "\n".join(part for part in main if part),
         command="eventide report",
+        chip=_html.completeness(report),
         dialog=_html.key_dialog(),
         data=scripts(built, index.blocks),
     )
+
+
+def _first_screen(report: Report) -> str:
+    """Findings, and beside them where the time went, if that is known."""
+    left = _html.finding_list(report) + _html.unknown_list(report)
+    right = _figures.breakdown_bars(report) + _figures.step_columns(report)
+    return f'<div class="first"><div>{left}</div><div>{right}</div></div>' if right else left
+
+
+def _drawings(view: View, report: Report, note: str) -> tuple[str, str]:
+    """The timeline and the flame graph; of a program without devices the samples say more."""
+    both = _html.timeline(note), flame_graph(flame(view))
+    return both if report.breakdown.devices else (both[1], both[0])
 
 
 def _fitted(view: View, report: Report, missing: list[Missing], limit: float) -> tuple[PageIndex, dict[str, Any]]:
