@@ -8,13 +8,16 @@ import { element } from "./details";
 const CAUSES = ["#7c4ddb", "#b91c1c", "#a15a07", "#0e7490", "#64748b", "#2456c4", "#4b6a4f", "#737373", "#5c6673"];
 const DARK = ["#a98bf0", "#f06a6a", "#e0a040", "#3fb6cf", "#94a3b8", "#7da2f5", "#8fb896", "#a8a8a8", "#94a0ad"];
 
+const UNKNOWN = CAUSES.length - 1; // dots, which look least like spans
+
 export const causeColour = (cause: number, dark: boolean): string => (dark ? DARK : CAUSES)[cause % CAUSES.length];
 
 // Each cause has a colour and a direction of its lines, so that neither is needed alone. Whether a line is at a pixel.
 export function inPattern(cause: number, x: number, y: number): boolean {
   const rising = ((x + y) & 7) < 2;
   const falling = ((x - y) & 7) < 2;
-  switch (cause % 5) {
+  switch (cause === UNKNOWN ? -1 : cause % 5) {
+    case -1: return (x & 3) === 0 && ((y + (x & 4 ? 2 : 0)) & 3) === 0;
     case 0: return rising;
     case 1: return falling;
     case 2: return (y & 3) === 1;

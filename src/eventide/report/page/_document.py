@@ -28,7 +28,8 @@ def document(
     )
     running = f"{dialog}\n{data}\n<script>{script}</script>" if script else ""
     body = f"""{_PATTERN}
-<header><span class="brand">Eventide</span><h1>{text(title)}</h1>{chip}<p class="facts">{text(facts)}</p>{tools}</header>
+<header><span class="brand">Eventide</span><h1>{text(title)}</h1>{chip}
+<p class="facts">{text(facts)}</p>{tools}</header>
 <main>
 {main}
 </main>

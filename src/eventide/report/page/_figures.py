@@ -33,7 +33,8 @@ def key_figures(report: Report) -> str:
         of = "step" if len(lengths) == 1 else f"median of {len(lengths):,} steps"
         shown.append((f.time(lengths[len(lengths) // 2]), of, f"longest {f.time(lengths[-1])}" if lengths[1:] else ""))
     if report.syncs.count:
-        shown.append((f.time(report.syncs.total), "host blocked", f"in {f.count(report.syncs.count, 'call')}"))
+        where = " of several threads" if report.syncs.total > report.summary.wall else ""
+        shown.append((f.time(report.syncs.total), "host blocked", f"in {f.count(report.syncs.count, 'call')}{where}"))
     if report.compiles.count:
         shown.append((f.time(report.compiles.time), "compiling", f.count(report.compiles.count, "compile")))
     if peak := max((each.peak for each in report.memory.devices), default=0):
@@ -59,7 +60,9 @@ def breakdown_bars(report: Report) -> str:
     devices = sorted(report.breakdown.devices, key=lambda device: order.get(device.device, len(order)))
     rows = [_device(device.device, device.whole, lanes.get(device.device)) for device in devices[:_DEVICES]]
     if len(devices) > _DEVICES:
-        rows.append(f'<p class="note">{len(devices) - _DEVICES} devices with less idle time are in the table below.</p>')
+        rows.append(
+            f'<p class="note">{len(devices) - _DEVICES} devices with less idle time are in the table below.</p>'
+        )
     return f'<section id="breakdown"><h2>Where the time went</h2>{"".join(rows)}</section>' if rows else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -17,6 +18,7 @@ from eventide.report._tables import Fitted, breakdown_table, edits_table, host_t
 from eventide.report.rules import CONFIDENCES, Finding, findings, unknowns
 
 _ROWS = 200
+_COMMAND = re.compile("`([^`<>]+)`")  # in a remedy
 _KEYS = {
     "w s": "zoom in and out", "a d": "move left and right", "f F": "fit the selected span, fit everything",
     "/": "search; Enter or n for the next match, N for the one before", "m": "set a mark",
@@ -41,6 +43,8 @@ def completeness(report: Report) -> str:
     cut = cut_short(report.metadata)
     if cut:
         style, word, why = "bad", "cut short", cut
+    elif not report.spans and not report.samples.count:
+        style, word, why = "unsure", "empty", "the trace has neither spans nor samples"
     elif any(each.rule in _LOST for each in unknowns(report)):
         style, word, why = "unsure", "incomplete", "records were lost: see Not known"
     else:
@@ -54,23 +58,27 @@ def unknown_list(report: Report) -> str:
     return f'<section id="unknown"><h2>Not known</h2><ul class="unknowns">{items}</ul></section>' if items else ""
 
 
-def finding_list(report: Report) -> str:
-    items = "".join(_finding(each, report.idle.start) for each in findings(report))
-    listed = f'<ol class="findings">{items}</ol>' if items else '<p class="note">Nothing costs much.</p>'
+def finding_list(report: Report, first: int = 1) -> str:
+    """Numbered from `first`: the findings of the sanitizer come before."""
+    items = "".join(_finding(each, report.idle.start, number) for number, each in enumerate(findings(report), first))
+    nothing = "No rule found anything." if report.spans or report.samples.count else "There is nothing in the trace."
+    listed = f'<ol class="findings">{items}</ol>' if items else f'<p class="note">{nothing}</p>'
     return f'<section id="findings"><h2>Findings</h2>{listed}</section>'
 
 
-def _finding(finding: Finding, origin: int) -> str:
+def _finding(finding: Finding, origin: int, number: int) -> str:
     """The sentence, what to do, a link to its place on the timeline, and the rule."""
     link = ""
     if finding.place is not None:
         start, end = finding.place
         margin = max((end - start) // 4, 1)
         link = f'<a href="#v={start - margin - origin},{end + margin - origin}">Show on the timeline</a> '
-    todo = f'<span class="todo">{text(finding.remedy)}</span>' if finding.remedy else ""
+    remedy = _COMMAND.sub(r"<code>\1</code>", text(finding.remedy or ""))
+    todo = f'<span class="todo">{remedy}</span>' if remedy else ""
     sure = "" if finding.confidence == CONFIDENCES[0] else f", {finding.confidence}"
     rule = f'<span class="rule">{text(finding.rule)}{sure}</span>'
-    return f'<li>{text(finding.text)}{todo}<span class="links">{link}{rule}</span></li>'
+    badge = f'<span class="badge">{number}</span>'
+    return f'<li>{badge}{text(finding.text)}{todo}<span class="links">{link}{rule}</span></li>'
 
 
 def tables(report: Report, oddities: Lint) -> str:
@@ -154,13 +162,13 @@ def _row(cell: str, cells: Sequence[str], texts: int) -> str:
     return f"<tr>{''.join(one(index, content) for index, content in enumerate(cells))}</tr>"
 
 
-def timeline(note: str) -> str:
+def timeline(note: str, *, empty: bool) -> str:
     """The place of the timeline, which the script fills; what is left out is in the note."""
-    return f"""<section id="timeline" aria-label="Timeline"><h2>Timeline</h2>{note}
+    return f"""<section id="timeline"{' class="nothing"' if empty else ""} aria-label="Timeline"><h2>Timeline</h2>{note}
 <div class="toolbar"><label class="hidden" for="search">Search names</label>
-<input id="search" type="search" autocomplete="off" placeholder="Search names ( / )"><span id="matches" class="note"></span>
-<span class="buttons"><button id="zoomIn" type="button">Zoom in</button><button id="zoomOut" type="button">Zoom out</button>
-<button id="fit" type="button">Fit</button></span></div>
+<input id="search" type="search" autocomplete="off" placeholder="Search names ( / )">
+<span id="matches" class="note"></span><span class="buttons"><button id="zoomIn" type="button">Zoom in</button>
+<button id="zoomOut" type="button">Zoom out</button><button id="fit" type="button">Fit</button></span></div>
 <canvas id="strip" role="img" aria-label="Overview of the whole trace: streams above, threads below. \
 Drag over it to choose what the timeline shows; the keys w s a d do the same."></canvas>
 <div class="stage"><div id="scroller"><canvas id="lanes" tabindex="0" role="application" \
