@@ -37,6 +37,7 @@ class Rank:
     host: str | None
     stage: int | None
     cut: str | None
+    identity: str | None
 
 
 class Job:
@@ -55,7 +56,7 @@ class Job:
         return self.path / f"rank={rank:05d}"
 
     def table(self, name: str) -> pa.Table:
-        """steps, collectives, summary or clock of all ranks, by rank."""
+        """steps, collectives, summary, clock or clock_pairs of all ranks, by rank."""
         schema = TABLES[name]
         parts = []
         for about in self.manifest["ranks"]:
@@ -107,7 +108,7 @@ class Job:
         return [rank for rank in range(self.world_size or 0) if rank not in here]
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Query with SQL (DuckDB): steps, collectives, summary, clock, and spans and tracks from their files."""
+        """Query with SQL (DuckDB): the small tables (`TABLES`), and spans and tracks from their files."""
         import duckdb
 
         connection = duckdb.connect()

@@ -136,7 +136,11 @@ def imbalance(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
     from eventide.report import plain
     from eventide.report.job import imbalance_table, stage_table
 
-    found = imbalance_of(open_job(job))
+    with _output.progress(2) as step:
+        step("reading")
+        opened = open_job(job)
+        step("imbalance")
+        found = imbalance_of(opened)
     if as_json:
         _output.print_json(plain(found))
     else:
@@ -169,8 +173,12 @@ def sql(
     from eventide.jobs import open_job
 
     try:
-        answer = open_job(job).sql(query)
-        names, rows = distinct(answer.columns), answer.fetchall()
+        with _output.progress(2) as step:
+            step("reading")
+            opened = open_job(job)
+            step("querying")
+            answer = opened.sql(query)
+            names, rows = distinct(answer.columns), answer.fetchall()
     except duckdb.Error as error:  # raised while the rows are computed
         raise UsageValueError(f"the query failed: {error}") from error
     if as_json:
