@@ -65,11 +65,13 @@ def events_of(kind: int, steps: int) -> Iterator[dict[str, Any]]:
             at = start = begin + part * length // 2
             for number in range(half):
                 correlation += 1
-                own = {"External id": correlation, "Sequence number": correlation, "Input Dims": "[[64, 1024]]"}
+                own = {"External id": correlation, "Sequence number": correlation, "Fwd thread id": 0,
+                       "Input Dims": [[64, 1024], [1024, 1024]], "Input type": ["float", "float"]}  # fmt: skip
                 yield event("cpu_op", f"aten::op{number % 20}", at, 20, 7, 7, own)
                 yield event("cuda_runtime", "cudaLaunchKernel", at + 5, 8, 7, 7, {"correlation": correlation})
                 lasts = 30 + (10 if kind == 1 else (kind * 7 + number * 3 + step) % 5)
-                about = {"correlation": correlation, "stream": 7, "device": 0, "grid": "[64, 1, 1]", "registers": 32}
+                about = {"correlation": correlation, "stream": 7, "device": 0, "grid": [64, 1, 1], "block": [128, 1, 1],
+                         "registers per thread": 32, "shared memory": 16384, "queued": 0, "context": 1}  # fmt: skip
                 yield event("kernel", f"gemm_{number % 12}", at + 14, lasts, 0, 7, about)
                 at += 44
             correlation += 1
@@ -191,12 +193,14 @@ def main() -> None:
     options.add_argument("--spans", type=int, default=100_000)
     options.add_argument("--distinct", type=int, default=100)
     options.add_argument("--sample", type=int, default=5)
+    options.add_argument("--traces", type=Path, help="a directory that keeps the files; one that has them is used")
     given = options.parse_args()
     cores = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made, "traces")
-        folder.mkdir()
-        write_ranks(folder, given.ranks, given.spans, given.distinct)
+    with tempfile.TemporaryDirectory(dir=given.traces and given.traces.parent) as made:
+        folder = given.traces or Path(made, "traces")
+        if not folder.is_dir():
+            folder.mkdir()
+            write_ranks(folder, given.ranks, given.spans, given.distinct)
         size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{given.ranks} ranks, {size / 1e9:.1f} GB of JSON", flush=True)
         cpu, peak = alone(folder, given.sample)

@@ -44,6 +44,7 @@ class Imbalance:
     stages: tuple[StageRow, ...]
     ranks: tuple[RankRow, ...]
     lengths: dict[str, dict[int, int]]
+    resolution: int  # to which each span is known; all are on the clock of their own rank
 
 
 _PARTS = ("compute", "communication", "copy", "overlap", "idle")
@@ -62,7 +63,8 @@ def imbalance(job: Job) -> Imbalance:
     for each in ranks:
         members[each.stage].append(each)
     stages = [_stage(number, rows) for number, rows in members.items()]
-    return Imbalance(tuple(sorted(stages, key=lambda row: -(row.compute or 0))), ranks, lengths)
+    resolution = max((each.resolution for each in job.ranks), default=1)
+    return Imbalance(tuple(sorted(stages, key=lambda row: -(row.compute or 0))), ranks, lengths, resolution)
 
 
 def _rank(rank: int, stage: int | None, rows: list[dict[str, int]]) -> RankRow:

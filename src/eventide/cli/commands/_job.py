@@ -152,9 +152,12 @@ def imbalance(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
 def critical_path(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
     """The chain of operations, across ranks, that determined the length of the job."""
     from eventide.report import plain
-    from eventide.report.job import path_table
+    from eventide.report.job import path_error, path_table
 
-    _show(job, as_json, lambda found: plain(found.critical_path), lambda found: [path_table(found.critical_path, rows)])
+    def render(found: Any) -> list[Any]:
+        return [path_table(found.critical_path, rows), f"{path_error(found.critical_path)}."]
+
+    _show(job, as_json, lambda found: plain(found.critical_path), render)
 
 
 @job_app.command()

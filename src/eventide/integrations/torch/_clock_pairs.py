@@ -22,7 +22,7 @@ from eventide.recording import clock_identity, note
 _KEY = "eventide/clock"
 _QUESTIONS = 16  # each time; the quickest answers bound best
 _KEPT = 4
-_PATIENCE_MS = 50
+_PATIENCE_MS = 100
 _STORE_SECONDS = 1  # rank 0 puts its address there when it has left init_process_group() as well
 _log = logging.getLogger("eventide.profiler")
 
