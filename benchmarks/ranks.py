@@ -60,19 +60,19 @@ def events_of(kind: int, steps: int) -> Iterator[dict[str, Any]]:
     for step in range(steps):
         half = OPERATORS // 2
         length = 2 * (half * 45 + TRANSFER)
-        yield event("user_annotation", f"ProfilerStep#{step}", begin, length, 7, 7)
+        yield event("user_annotation", f"ProfilerStep#{step}", (begin, length), HOST)
         for part in range(2):
             at = start = begin + part * length // 2
             for number in range(half):
                 correlation += 1
                 own = {"External id": correlation, "Sequence number": correlation, "Fwd thread id": 0,
                        "Input Dims": [[64, 1024], [1024, 1024]], "Input type": ["float", "float"]}  # fmt: skip
-                yield event("cpu_op", f"aten::op{number % 20}", at, 20, 7, 7, own)
-                yield event("cuda_runtime", "cudaLaunchKernel", at + 5, 8, 7, 7, {"correlation": correlation})
+                yield event("cpu_op", f"aten::op{number % 20}", (at, 20), HOST, own)
+                yield event("cuda_runtime", "cudaLaunchKernel", (at + 5, 8), HOST, {"correlation": correlation})
                 lasts = 30 + (10 if kind == 1 else (kind * 7 + number * 3 + step) % 5)
                 about = {"correlation": correlation, "stream": 7, "device": 0, "grid": [64, 1, 1], "block": [128, 1, 1],
                          "registers per thread": 32, "shared memory": 16384, "queued": 0, "context": 1}  # fmt: skip
-                yield event("kernel", f"gemm_{number % 12}", at + 14, lasts, 0, 7, about)
+                yield event("kernel", f"gemm_{number % 12}", (at + 14, lasts), COMPUTE, about)
                 at += 44
             correlation += 1
             ready = at + (0 if kind == 1 else -(kind % 9)) + 10
@@ -85,13 +85,20 @@ def all_reduce(correlation: int, start: int, duration: int, number: int) -> dict
         "correlation": correlation, "stream": 20, "device": 0, "Collective name": "allreduce", "dtype": "Float",
         "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20, "Process Group Name": "0", "Comms Id": str(900 + number),
     }  # fmt: skip
-    return event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", start, duration, 0, 20, about)
+    return event(
+        "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", (start, duration), COMMUNICATION, about
+    )
+
+
+HOST, COMPUTE, COMMUNICATION = (7, 7), (0, 7), (0, 20)  # pid and tid
 
 
 def event(
-    category: str, name: str, start: int, duration: int, pid: int, tid: int, args: dict[str, Any] | None = None
+    category: str, name: str, times: tuple[int, int], where: tuple[int, int], args: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    about = {"ph": "X", "cat": category, "name": name, "ts": start, "dur": duration, "pid": pid, "tid": tid}
+    """`times`: start and duration in us."""
+    about = {"ph": "X", "cat": category, "name": name, "ts": times[0], "dur": times[1]}
+    about |= {"pid": where[0], "tid": where[1]}
     return about if args is None else {**about, "args": args}
 
 
@@ -137,7 +144,7 @@ def on_dask(folder: Path, job: Path, cores: int, alone_cpu: float) -> Any:
     largest = 0
     with cluster(cores) as (address, workers):
 
-        def progress(done: int, total: int, latest: str) -> None:
+        def progress(done: int, total: int, _: str) -> None:
             nonlocal largest
             if not killed and 3 * done >= total:
                 killed.extend(kill_worker_of(workers[0]))

@@ -109,7 +109,8 @@ def test_the_known_job_is_among_them():
 
 def compare(folder, name):
     ops, dp_rank = read_published(folder / f"trace-{name}.parquet")
-    result, stages, workers = (json.loads((folder / f"{kind}-{name}.json").read_text()) for kind in ("result", "ms", "mw"))
+    files = (folder / f"{kind}-{name}.json" for kind in ("result", "ms", "mw"))
+    result, stages, workers = (json.loads(file.read_text("utf-8")) for file in files)
     found = what_if(ops)
     assert found.slowdown == close(result["blocking_slowdown"])
     assert (found.actual, found.ideal) == (close(stages["tori"]), close(stages["tideal"]))

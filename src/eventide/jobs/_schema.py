@@ -6,6 +6,8 @@ import pyarrow as pa
 
 VERSION = 2  # of the directory; a rank imported with another one is imported again
 
+WHOLE = "whole"  # the one step of a trace without steps
+
 STEPS = pa.schema(
     [
         pa.field("step", pa.string()),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eventide.analysis import COMMUNICATION, COMPUTE, COPY, Shares, View, breakdown, shares, steps_of, summary
 from eventide.jobs._collectives import Collective, find_collectives
-from eventide.jobs._schema import CLOCK, CLOCK_PAIRS, COLLECTIVES, STEPS, SUMMARY
+from eventide.jobs._schema import CLOCK, CLOCK_PAIRS, COLLECTIVES, STEPS, SUMMARY, WHOLE
 from eventide.trace import Trace
 
 GC, HOST = 8, 16  # bits beside those of device work: garbage collection, operators of the host
@@ -48,7 +48,7 @@ def _steps(view: View) -> pa.Table:
             for name in ("compute", "communication", "copy", "idle"):
                 into[name] += getattr(part, name)
             into["overlap"] += sum(part.overlap.values())
-    windows = [(step.name, step.start, step.end) for step in steps] or [("whole", *view.window)]
+    windows = [(step.name, step.start, step.end) for step in steps] or [(WHOLE, *view.window)]
     rows = [{"step": name, "start": start, "end": end, **parts.get(start, {})} for name, start, end in windows]
     return _table(rows, STEPS)
 

@@ -59,7 +59,8 @@ class TorchCollectives:
         module: Any = sys.modules[_MODULE]
         if module.is_initialized():
             note_rank(module)
-            self._clock.open(module._get_default_store(), module.get_rank(), module.get_world_size())
+            store = module._get_default_store()  # noqa: SLF001  (torch has no public name for it)
+            self._clock.open(store, module.get_rank(), module.get_world_size())
 
     @guarded
     def _end_of_group(self, *_: object) -> None:
