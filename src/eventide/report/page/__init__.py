@@ -85,7 +85,7 @@ def _first_screen(report: Report, races: Findings | None, lanes: Mapping[str, in
 
 def _drawings(view: View, report: Report, note: str) -> tuple[str, str]:
     """The timeline and the flame graph; of a program without devices the samples say more."""
-    empty = not (view.count or view.trace.counters.num_rows)
+    empty = not (view.count or view.trace.counters.num_rows or report.samples.count)
     both = _html.timeline(note, empty=empty), flame_graph(flame(view))
     return both if report.breakdown.devices else (both[1], both[0])
 
