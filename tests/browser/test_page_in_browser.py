@@ -46,6 +46,11 @@ def nanoseconds(cell: str) -> int:
     return int(cell.splitlines()[-1].removesuffix(" ns").replace(",", ""))
 
 
+def times_of(link: Any) -> list[float]:
+    """The part of the timeline that a link shows."""
+    return [float(time) for time in link.get_attribute("href").removeprefix("#v=").partition("&")[0].split(",")]
+
+
 def press(page: Any, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
@@ -124,10 +129,10 @@ def test_a_link_of_a_finding_and_the_hash_lead_to_the_place(show):
     page = show(busy_trace(), suffix="#v=1000,2000&s=0,1300")
     until(page, "window.eventide.timeline.selected !== null")
     assert page.evaluate(VIEW) == pytest.approx([1000, 2000])
-    wanted = page.locator("#findings a").first.get_attribute("href").removeprefix("#v=").split(",")
+    wanted = times_of(page.locator("#findings a").first)
     page.evaluate("document.querySelector('#findings a').click()")
     page.wait_for_timeout(200)
-    assert page.evaluate(VIEW) == pytest.approx([float(time) for time in wanted])
+    assert page.evaluate(VIEW) == pytest.approx(wanted)
 
 
 def test_tables_sort_by_a_column(page):
@@ -231,6 +236,10 @@ def test_a_missing_edge_is_drawn_in_red(tmp_path, browser):
     opened.goto(file.as_uri())
     until(opened, "window.eventide && window.eventide.timeline.frames.length > 0")
     opened.get_by_role("link", name="Show on the timeline").first.click()
+    until(
+        opened,
+        "window.eventide.timeline.visibleRows().some((row) => row.lane === window.eventide.index.missing[0][0][0])",
+    )
     opened.wait_for_timeout(400)
     red = opened.evaluate(
         "(() => { const c = window.eventide.timeline.canvas; const d = c.getContext('2d')"
@@ -263,7 +272,9 @@ def test_a_number_goes_to_the_finding_of_that_number(page):
         item = page.locator("#findings li").nth(number - 1)
         link = item.locator("a")
         if link.count():
-            wanted = [float(time) for time in link.get_attribute("href").removeprefix("#v=").split(",")]
+            wanted = [
+                float(time) for time in link.get_attribute("href").removeprefix("#v=").partition("&")[0].split(",")
+            ]
             low, high = page.evaluate(VIEW)
             assert low <= max(wanted[0], 0)
             assert high >= min(wanted[1], 9700)
@@ -327,3 +338,43 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(show, name):
     assert visible(kept) in page.evaluate("window.eventide.index.names")
     assert page.locator("#panel h3").text_content() == visible(kept)
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
+
+
+def test_the_pointer_shows_the_name_of_a_span_and_the_cause_of_idle_time(page):
+    box = page.locator("#lanes").bounding_box()
+    y = page.evaluate("window.eventide.timeline.rows.find((row) => row.kind === 'lane').y + 8")
+    for time, lines in ((500, ["copy in", "400 ns · kernel", "at 300 ns"]), (850, ["idle: host late", "300 ns"])):
+        if time == 850:
+            y = page.evaluate("window.eventide.timeline.rows.find((row) => row.kind === 'gaps').y + 6")
+        page.mouse.move(box["x"] + page.evaluate(f"window.eventide.timeline.x({time})"), box["y"] + y)
+        until(page, f"document.querySelector('#tip').innerText.startsWith({json.dumps(lines[0])})")
+        shown = page.locator("#tip").inner_text().splitlines()
+        assert [given.startswith(line) for given, line in zip(shown, lines, strict=True)] == [True] * len(lines)
+    page.mouse.move(5, 5)
+    assert not page.locator("#tip").is_visible()
+
+
+def test_a_click_on_the_name_of_a_track_folds_it_and_a_link_into_it_opens_it(show):
+    page = show(trace_of([(0, "outer", 0, 1000), (0, "inner", 100, 500), (1, "other", 0, 50)]))
+    depths = "window.eventide.timeline.rows.filter((row) => row.kind === 'lane').length"
+    assert page.evaluate(depths) == 3
+    y = page.evaluate("window.eventide.timeline.rows.find((row) => row.text?.includes('main')).y + 8")
+    page.locator("#lanes").click(position={"x": 60, "y": y})
+    until(page, f"{depths} === 2")
+    page.locator("#lanes").focus()
+    press(page, "C")
+    press(page, "C")
+    lane = page.evaluate("window.eventide.index.lanes.findIndex((lane) => lane.depth === 1)")
+    page.evaluate(f"location.hash = '#v=0,1000&l={lane}'")
+    until(page, f"{depths} === 3")
+
+
+def test_neighbouring_marks_of_the_axis_differ_at_every_zoom(page):
+    drawn = """(() => { const t = window.eventide.timeline, c = t.canvas.getContext('2d'), seen = [];
+        const old = c.fillText; c.fillText = function (text, x, y) { if (y === 11) seen.push(text); };
+        t.paint(); c.fillText = old; return seen; })()"""
+    for _ in range(12):
+        marks = page.evaluate(drawn)
+        assert len(marks) > 2
+        assert len(set(marks)) == len(marks)
+        press(page, "w")

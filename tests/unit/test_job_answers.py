@@ -181,9 +181,9 @@ def test_the_page_has_a_cell_for_each_rank_and_step_and_no_script(make, tmp_path
     page = tmp_path / "job.html"
     assert main(["job", "report", str(job.path), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
-    heat = text[text.index('id="heat"') : text.index('id="ranks"')]
+    heat = text[text.index('<svg class="ranks"') : text.index('id="ranks"')]
     assert heat.count("<rect") == 4 * 3
-    assert heat.count("against the median") == 4 * 3 + 1
+    assert heat.count("against the median") == 4 * 3
     assert "rank 2 (worst)" in text
     assert re.search(r'<tr><td>rank 2</td><td>[^<]+</td><td class="number">', text)  # texts left, numbers right
     assert "(median)" in text

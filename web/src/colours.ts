@@ -27,6 +27,7 @@ export interface Theme {
   line: string;
   accent: string;
   danger: string;
+  path: string;
 }
 
 export function themeOf(): Theme {
@@ -42,6 +43,7 @@ export function themeOf(): Theme {
     line: get("--line"),
     accent: get("--accent"),
     danger: get("--danger"),
+    path: get("--path"),
   };
 }
 

@@ -43,8 +43,8 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
       c.fillRect(0, 0, 24, 12);
     }),
   );
-  const line = (c: CanvasRenderingContext2D, dash: number[]) => {
-    c.strokeStyle = theme.danger;
+  const line = (c: CanvasRenderingContext2D, colour: string, dash: number[]) => {
+    c.strokeStyle = colour;
     c.lineWidth = 2;
     c.setLineDash(dash);
     c.beginPath();
@@ -52,8 +52,8 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
     c.lineTo(24, 9);
     c.stroke();
   };
-  if (index.path) items.push(entry("critical path", (c) => line(c, [])));
-  if (index.missing.length) items.push(entry("missing edge", (c) => line(c, [6, 4])));
+  if (index.path) items.push(entry("critical path", (c) => line(c, theme.path, [])));
+  if (index.missing.length) items.push(entry("missing edge", (c) => line(c, theme.danger, [6, 4])));
   list.replaceChildren(...items);
 }
 

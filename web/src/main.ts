@@ -138,7 +138,7 @@ async function matchInLane(lane: number, from: number, by: number, matches: Set<
   return null;
 }
 
-// ---- the hash: #v=<start>,<end>&s=<lane>,<time>&r=<start>,<end>&m=<time>&q=<search> ---------------------------------------
+// ---- the hash: #v=<start>,<end>&l=<lane>&s=<lane>,<time>&r=<start>,<end>&m=<time>&q=<search> ----------------------------
 
 let storing = 0;
 
@@ -160,6 +160,7 @@ async function restore(): Promise<void> {
   const numbers = (key: string) => (wanted.get(key) ?? "").split(",").map(Number);
   const [t0, t1] = numbers("v");
   if (t1 > t0) timeline.show(t0, t1);
+  if (wanted.has("l") && index.lanes[numbers("l")[0]]) timeline.scrollTo(numbers("l")[0]);
   if (wanted.has("m")) timeline.mark = numbers("m")[0];
   if (wanted.has("q")) {
     search.value = wanted.get("q")!;

@@ -400,7 +400,7 @@ export class Timeline {
     if (!path) return;
     const top = new Map(rows.map((row) => [row.kind === "lane" ? row.lane + 1 : -1, row.y] as const));
     const step = (t1 - t0) / width;
-    const colour = pixel(this.theme.danger, this.theme.back, 1);
+    const colour = pixel(this.theme.path, this.theme.back, 1);
     const thick = Math.round(2 * ratio);
     for (let i = firstAfter(path.end, t0); i < path.start.length && path.start[i] < t1; i++) {
       const begin = path.start[i];
@@ -471,6 +471,9 @@ export class Timeline {
     c.lineTo(bx - 6, by - 3);
     c.lineTo(bx - 6, by + 3);
     c.fill();
+    if (!missing) return;
+    c.textAlign = "left";
+    c.fillText("missing", (ax + bx) / 2 + 6, (ay + by) / 2);
   }
 
   private paintRuler(width: number): void {

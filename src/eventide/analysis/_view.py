@@ -250,6 +250,10 @@ class View:
             self._kept[key] = make()
         return cast(T, self._kept[key])
 
+    def forget(self, key: str) -> None:
+        """Free something large that is not asked for again soon; `remember` would make it anew."""
+        self._kept.pop(key, None)
+
     def edges(self, kind: str) -> Edges:
         return self._edges.get(kind) or Edges(*(np.empty(0, np.int64) for _ in range(7)))
 

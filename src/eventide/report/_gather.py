@@ -81,6 +81,7 @@ def gather(trace: Trace, title: str, step: Callable[[str], None] = lambda _: Non
     for question, ask in zip(QUESTIONS, asks, strict=True):
         step(question)
         answers[question] = ask(view)
+    view.forget("graph")  # of the critical path: 265 bytes a span, and the report keeps the view
     return Report(
         title,
         view.count,

@@ -57,10 +57,11 @@ def make_page(
     missing = missing_edges(findings, view) if findings is not None else []
     index, built = _fitted(view, report, missing, math.inf if exact else limit)
     races = race_section(findings, _places(index)) if findings is not None else ""
+    lanes = _lanes_of_devices(index)
     left_out = describe(index.detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
-        races, _figures.key_figures(report), _first_screen(report, findings), *_drawings(view, report, note),
+        races, _figures.key_figures(report), _first_screen(report, findings, lanes), *_drawings(view, report, note),
         _html.edits(report.edits), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
@@ -74,17 +75,17 @@ def make_page(
     )
 
 
-def _first_screen(report: Report, races: Findings | None) -> str:
+def _first_screen(report: Report, races: Findings | None, lanes: Mapping[str, int]) -> str:
     """Findings, and beside them where the time went, if that is known."""
     before = min(len(races.found), MOST) if races is not None else 0
-    left = _html.finding_list(report, before + 1) + _html.unknown_list(report)
+    left = _html.finding_list(report, lanes, before + 1) + _html.unknown_list(report)
     right = _figures.breakdown_bars(report) + _figures.step_columns(report)
     return f'<div class="first"><div>{left}</div><div>{right}</div></div>' if right else left
 
 
 def _drawings(view: View, report: Report, note: str) -> tuple[str, str]:
     """The timeline and the flame graph; of a program without devices the samples say more."""
-    empty = not (view.count or view.trace.counters.num_rows)
+    empty = not (view.count or view.trace.counters.num_rows or report.samples.count)
     both = _html.timeline(note, empty=empty), flame_graph(flame(view))
     return both if report.breakdown.devices else (both[1], both[0])
 
@@ -107,12 +108,22 @@ def make_findings(findings: Findings, title: str, trace: Trace | None = None) ->
     return document(title, findings.summary, race_section(findings), command="eventide check", chip=chip)
 
 
-def _places(index: PageIndex) -> Mapping[int, tuple[int, int]]:
-    """The time that shows both accesses of each finding, with a margin."""
+def _places(index: PageIndex) -> Mapping[int, str]:
+    """The link of each finding: the time that shows both accesses, with a margin, and the lane of the first."""
     found = {}
     for edge in index.missing:
         start = index.view.start[[edge.one, edge.other]] - index.low
         end = index.view.end[[edge.one, edge.other]] - index.low
         margin = max((int(end.max()) - int(start.min())) // 4, 1)
-        found[edge.finding] = (int(start.min()) - margin, int(end.max()) + margin)
+        lane = int(index.spans.place[edge.one])
+        found[edge.finding] = f"#v={int(start.min()) - margin},{int(end.max()) + margin}&l={lane}"
+    return found
+
+
+def _lanes_of_devices(index: PageIndex) -> Mapping[str, int]:
+    """The lane of each device that is shown first: where its idle time is."""
+    found: dict[str, int] = {}
+    for number, lane in enumerate(index.lanes):
+        if index.view.track_kind[lane.track] == "stream":
+            found.setdefault(index.view.device(lane.track), number)
     return found

@@ -52,10 +52,11 @@ def _bars(title: str, deltas: Sequence[Delta]) -> str:
             f'width="{width:.3f}%" height="14"/><rect class="zero" x="50%" width="1" height="14"/></svg></td></tr>'
         )
     return (
-        f'<section><h2>{text(title)}</h2><table class="deltas"><thead><tr><th scope="col">part</th>'
+        f'<section><h2>{text(title)}</h2><div class="scroll" tabindex="0" role="region" aria-label="{text(title)}">'
+        '<table class="deltas"><thead><tr><th scope="col">part</th>'
         '<th scope="col">kind</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th>'
         '<th scope="col" class="number">difference</th><th scope="col" class="zero">less | more</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></section>"
+        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
 

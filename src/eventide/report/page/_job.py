@@ -9,39 +9,26 @@ import numpy as np
 from eventide._util import format as f
 from eventide._util.html_text import text
 from eventide.jobs import JobReport
-from eventide.report.page._document import frame
+from eventide.report.page._document import document
+from eventide.report.page._figures import legend
 
-_STYLE = """
-:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 75rem; padding: 1rem; }
-svg { display: block; width: 100%; font-size: 11px; }
-svg text { fill: CanvasText; }
-table { border-collapse: collapse; }
-th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; font-variant-numeric: tabular-nums; }
-.number { text-align: right; }
-.scroll { overflow: auto; max-height: 40rem; margin-bottom: 1.2rem; }
-.note { color: GrayText; }
-.missing { fill: none; stroke: GrayText; stroke-width: 0.5; }
-.compute { fill: #3b7dd8; } .wait { fill: #d9534f; } .transfer { fill: #e0a030; } .other { fill: #9aa5b1; }
-"""
 _CELLS = 200  # steps, and ranks, of the heat map: more are joined, and a cell shows the slowest of them
-_SCALE = ("#f1f5f9", "#c6dbef", "#9ecae1", "#6baed6", "#f6b26b", "#e67e22", "#c0392b")
+_SHADES = 7  # of a cell: heat0 to heat6 of the style, 5 % each
+_KEYS = (("compute", "between collectives"), ("waits", "waiting"), ("transfer", "transfer"))
 
 
 def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str:
     """The page as text; it loads nothing and runs nothing."""
-    listed = "".join(f"<li>{text(each)}.</li>" for each in findings)
+    listed = "".join(
+        f'<li><span class="badge">{number}</span>{text(each)}.</li>' for number, each in enumerate(findings, 1)
+    )
     unknown = "".join(f"<li>{text(each)}.</li>" for each in report.hidden)
-    body = f"""<header><h1>{text(report.path)}</h1><p>{text(facts)}</p></header>
-<main>
-<section id="findings"><h2>Findings</h2><ol>{listed}</ol></section>
+    main = f"""<section id="findings"><h2>Findings</h2><ol class="findings">{listed}</ol></section>
+<section id="unknown"><h2>Not known</h2><ul class="unknowns">{unknown or "<li>Nothing is missing.</li>"}</ul></section>
 {heat_map(report)}
 {three_ranks(report)}
-{_tables(report)}
-<section id="unknown"><h2>Not known</h2><ul>{unknown or "<li>Nothing is missing.</li>"}</ul></section>
-</main>
-<footer>Made by eventide job report. The file loads nothing.</footer>"""
-    return frame(report.path, _STYLE, body)
+{_tables(report)}"""
+    return document(report.path, facts, main, command="eventide job report")
 
 
 def heat_map(report: JobReport) -> str:
@@ -68,12 +55,21 @@ def heat_map(report: JobReport) -> str:
         for title, fill, (down, along) in cells
     )
     label = f"Heat map of {len(ranks)} ranks and {len(steps)} steps"
-    return (
-        '<section id="heat"><h2>Ranks and steps</h2><p class="note">A row is a rank, a column a step. Colour: the time '
-        "of the rank in the step without waiting for others, against the median of the ranks; red is 30 % more or "
-        "beyond.</p>"
-        f'<svg role="img" aria-label="{text(label)}" height="{height}">{marks}{drawn}</svg></section>'
+    note = (
+        "A row is a rank, a column a step. Colour: the time of the rank in the step without waiting for others, "
+        "against the median of the ranks."
     )
+    drawing = _drawing(label, height, marks + drawn)
+    return f'<section id="heat"><h2>Ranks and steps</h2><p class="note">{note}</p>{_scale()}{drawing}</section>'
+
+
+def _drawing(label: str, height: int, content: str) -> str:
+    return f'<svg class="ranks" role="img" aria-label="{text(label)}" width="100%" height="{height}">{content}</svg>'
+
+
+def _scale() -> str:
+    words = ["the median", *(f"+{5 * shade} %" for shade in range(1, _SHADES - 1)), f"+{5 * _SHADES - 5} % and more"]
+    return legend((f"heat{shade}", word) for shade, word in enumerate(words))
 
 
 def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
@@ -114,8 +110,7 @@ def _cell(
                 who = f"rank {rank}, {step}: {f.time(own)}, {100 * (worst - 1):+.1f} % against the median"
     if worst is None:
         return f"rank {_span(ranks)}, {_span(steps)}: not recorded", 'class="missing"', place
-    shade = int(np.clip((worst - 0.95) / 0.05, 0, len(_SCALE) - 1))
-    return who, f'fill="{_SCALE[shade]}"', place
+    return who, f'class="heat{int(np.clip((worst - 0.95) / 0.05, 0, _SHADES - 1))}"', place
 
 
 def _span(values: Sequence[object]) -> str:
@@ -141,14 +136,13 @@ def three_ranks(report: JobReport) -> str:
             start, end = float(clocks.start[row]) - low, float(clocks.end[row]) - low
             wait = float(np.nan_to_num(report.waiting.waits[row]))
             title = f"{found.name(int(found.collective[row]))}: waited {f.time(wait)} of {f.time(end - start)}"
-            pieces = (("wait", start, wait), ("transfer", start + wait, end - start - wait))
+            pieces = (("waits", start, wait), ("transfer", start + wait, end - start - wait))
             parts = "".join(_bar(kind, 12 + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
+    note = f"{f.time(high - low)} on one axis, known to {f.time(float(clocks.error[known].max()))}."
+    drawing = _drawing("Three ranks on one axis", 26 * len(chosen), "".join(lines))
     return (
-        f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis, '
-        f"known to {f.time(float(clocks.error[known].max()))}. "
-        "Blue: between collectives; red: waiting; yellow: transfer.</p>"
-        f'<svg role="img" aria-label="Three ranks on one axis" height="{26 * len(chosen)}">{"".join(lines)}</svg>'
+        f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{note}</p>{legend(_KEYS)}{drawing}'
         "</section>"
     )
 
@@ -178,8 +172,12 @@ def _tables(report: JobReport) -> str:
     parts = []
     for each in shown:
         side = ["" if place < each.texts else ' class="number"' for place in range(len(each.heads))]
-        head = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for kind, name in zip(side, each.heads, strict=True))
+        heads = ("name", *each.heads[1:])
+        head = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for kind, name in zip(side, heads, strict=True))
         rows = [zip(side, row, strict=False) for row in each.rows]
         body = "".join(f"<tr>{''.join(f'<td{kind}>{text(cell)}</td>' for kind, cell in row)}</tr>" for row in rows)
-        parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
+        title = text(each.heads[0])
+        whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        region = f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">{whole}</div>'
+        parts.append(f"<h2>{title}</h2>{region}")
     return f'<section id="tables">{"".join(parts)}</section>'

@@ -36,8 +36,8 @@ def missing_edges(findings: Findings, view: View) -> list[Missing]:
     return found
 
 
-def race_section(findings: Findings, places: Mapping[int, tuple[int, int]] | None = None) -> str:
-    """The verdict, then each finding; `places` has the time on the timeline of some, by number."""
+def race_section(findings: Findings, places: Mapping[int, str] | None = None) -> str:
+    """The verdict, then each finding; `places` has the link to the timeline of some, by number."""
     document = findings_to_json(findings)
     parts = [f'<p class="verdict {_style(findings)}">{text(findings.summary)}</p>']
     for number, (finding, item) in enumerate(zip(findings.found[:MOST], document["findings"], strict=False)):
@@ -62,10 +62,10 @@ def _style(findings: Findings) -> str:
     return {"clean": "good", "findings": "bad"}.get(findings.verdict, "unsure")
 
 
-def _finding(number: int, finding: Finding, item: Mapping[str, Any], place: tuple[int, int] | None) -> str:
+def _finding(number: int, finding: Finding, item: Mapping[str, Any], place: str | None) -> str:
     certainty = "" if finding.certain else "possible "
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
-    link = f' <a href="#v={place[0]},{place[1]}">Show on the timeline</a>' if place else ""
+    link = f' <a href="{text(place)}">Show on the timeline</a>' if place else ""
     title = f"{certainty}{finding.kind}{times}"
     rows = [("memory", _lines([item["memory"]]) if item["memory"] else "")]
     sides = [("first", item["first"]), ("second", item["second"])] if item["first"] else [("where", item["second"])]
