@@ -108,7 +108,8 @@ def unknown_end(report: Report) -> Iterator[Match]:
     "outside-window",
     condition=(
         "Over half of the recording, and 100 ms or more, is a time in which nothing is recorded, and on one side of it "
-        "is nothing of a device, of its runtime or of a compiler. The window is then the other side."
+        "is nothing of a device, of its runtime or of a compiler. The window is then the other side. Or JAX's profiler "
+        "was in its own start or stop."
     ),
     says=(
         "What happened for {time:time} {side} the traced part: only {name:name} is recorded there"
@@ -119,13 +120,17 @@ def unknown_end(report: Report) -> Iterator[Match]:
 )
 def outside_window(report: Report) -> Iterator[Match]:
     """Such as a profiler that was started long before the program's first work."""
-    if report.outside:
-        start, end = report.idle.start, report.idle.start + report.idle.wall
-        low, high = min(one[1] for one in report.outside), max(one[2] for one in report.outside)
-        side, time = ("before", start - low) if low < start else ("after", high - end)
-        longest = max(report.outside, key=lambda one: one[2] - one[1])
-        values = {"side": side, "time": time, "name": longest[0], "more": len(report.outside) - 1 or None}
-        yield Match(0.0, values)
+    start, end = report.idle.start, report.idle.start + report.idle.wall
+    sides = {
+        "before": [one for one in report.outside if one[1] < start],
+        "after": [one for one in report.outside if one[1] >= start],
+    }
+    for side, there in sides.items():
+        if there:
+            low, high = min(one[1] for one in there), max(one[2] for one in there)
+            longest = max(there, key=lambda one: one[2] - one[1])
+            values = {"side": side, "name": longest[0], "more": len(there) - 1 or None}
+            yield Match(0.0, {**values, "time": start - low if side == "before" else high - end})
 
 
 @rule(
