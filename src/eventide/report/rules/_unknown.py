@@ -69,10 +69,13 @@ def unknown_launches(report: Report) -> Iterator[Match]:
 
 @rule(
     "unknown-start",
-    condition="Over 5 % of the idle time lies between the launch of a device's first recorded work and its start.",
+    condition=(
+        "Over 5 % of the idle time lies before a device's first recorded work, after its launch or in calls that "
+        "blocked."
+    ),
     says=(
-        "What devices did in the {unknown:time} before their first recorded work, after its launch: earlier work may "
-        "have run."
+        "What devices did in the {unknown:time} before their first recorded work, after its launch or while calls "
+        "blocked: earlier work may have run."
     ),
     confidence=UNKNOWN,
     unknowns=True,
