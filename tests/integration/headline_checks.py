@@ -149,7 +149,8 @@ def unknown_waits(_: Finding, facts: Facts, __: Report) -> Iterator[str]:
 def unknown_start(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
     before = sum(device.before_first for device in facts.devices.values())
     calls = union([(call.start, call.end) for call, _ in facts.blocking])
-    before += sum(overlap(device.gaps[:1], calls) for device in facts.devices.values() if device.gaps[0][0] == facts.begin)
+    first = [device.gaps[:1] for device in facts.devices.values()]
+    before += sum(overlap(gaps, calls) for gaps in first if gaps and gaps[0][0] == facts.begin)
     if not near(finding.values["unknown"], before, facts.window):
         yield f"the first work of devices began {before} ns after its launch"
 

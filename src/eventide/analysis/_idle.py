@@ -60,7 +60,7 @@ _COMPILE, _ALLOC, _SYNC, _UNSEEN, _CAPTURE = 1, 2, 4, 8, 16
 
 
 def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, Ints]:
-    """Split each [start, end) by what the thread was in: a compiler, the driver's allocator, a capture, a call that blocks.
+    """Split each [start, end) by what the thread was in: compiler, driver's allocator, capture, call that blocks.
 
     Where the device ran dry while the thread was in a synchronization, all that follows until the launch is due to
     it: the host could not have queued anything. The rest is "host late". Parts of an interval sum to it.

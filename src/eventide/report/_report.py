@@ -155,8 +155,8 @@ def render_report(report: Report) -> RenderableType:
         parts += [Text(line) for line in strip(report.phases).splitlines()]
     for each in sample_tables(report.samples, _CODE):
         parts += [Text(""), each]
-    worth = [finding for finding in found if finding.remedy and finding.weight >= _WORTH]
-    remedies = [*dict.fromkeys(finding.remedy for finding in worth)][:2]
+    worth = [finding.remedy for finding in found if finding.remedy and finding.weight >= _WORTH]
+    remedies = [*dict.fromkeys(worth)][:2]
     for head, texts in (("Next", remedies), ("Not known", [finding.text for finding in unknowns(report)[:3]])):
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]

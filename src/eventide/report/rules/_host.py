@@ -24,7 +24,7 @@ def _blocked(report: Report) -> Iterator[Match]:
     first = syncs.table[0]
     every = first.count == syncs.count
     longest = max(syncs.each, key=lambda sync: sync.duration)
-    values = {
+    values: dict[str, Any] = {
         "times": "once" if syncs.count == 1 else f"{syncs.count:,} times",
         "total": syncs.total,
         "count": syncs.count,
@@ -36,18 +36,18 @@ def _blocked(report: Report) -> Iterator[Match]:
         "calls": None if every else _calls(first.count, first.total),
         "how": "pin_memory=True, non_blocking=True" if is_torch(report.metadata) else None,
     }
-    values |= _beside(report, values["total"])
+    values |= _beside(report)
     share = syncs.total / syncs.wall
     place = (longest.start, longest.start + longest.duration)
     behind_work = values["idle"] is not None and not mostly_copies(syncs)
     yield Match(share, values, 0.5 * (values["idle"] / syncs.wall if behind_work else min(share, 1)), place)
 
 
-def _beside(report: Report, total: int) -> dict[str, Any]:
+def _beside(report: Report) -> dict[str, Any]:
     """The time in calls that blocked on any thread, and how much of it the busiest device worked."""
     lane = min(report.idle.lanes, key=lambda lane: lane.idle, default=None)
     if lane is None:
-        return {"device": None, "worked": None, "blocked": total, "idle": None}
+        return {"device": None, "worked": None, "blocked": None, "idle": None}
     blocked, until = 0, 0
     for sync in report.syncs.each:
         blocked += max(sync.start + sync.duration - max(sync.start, until), 0)
