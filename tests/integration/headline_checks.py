@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from statistics import median_high
 
 from eventide.report import Finding, Report
-from tests.reference.headlines import Device, Facts, overlap
+from tests.reference.headlines import Device, Facts, overlap, union
 
 Check = Callable[[Finding, Facts, Report], Iterator[str]]
 
@@ -75,6 +75,9 @@ def blocked(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
     total = sum(call.end - call.start for call, _ in facts.blocking)
     if not near(finding.values["total"], total, total):
         yield f"{len(facts.blocking)} calls block for {total} ns"
+    inside = overlap(facts.gaps, union([(call.start, call.end) for call, _ in facts.blocking]))
+    if not near(finding.values["idle"], inside, facts.window):
+        yield f"the device is idle for {inside} ns of that"
 
 
 def blocked_by_copies(finding: Finding, facts: Facts, report: Report) -> Iterator[str]:
@@ -126,6 +129,13 @@ def device_bottleneck(_: Finding, facts: Facts, __: Report) -> Iterator[str]:
         yield f"the device is busy for {facts.busy} of {facts.window} ns"
 
 
+def device_busy(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
+    if facts.busy * 10 <= facts.window * 8 or not near(finding.values["busy"], facts.busy, facts.window):
+        yield f"the device is busy for {facts.busy} of {facts.window} ns"
+    if not near(finding.values["idle"], facts.idle, facts.window):
+        yield f"the device is idle for {facts.idle} ns"
+
+
 def no_claim(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
     if "bottleneck" in finding.text or finding.values["kind_time"] > facts.window:
         yield "it claims a bottleneck"
@@ -138,6 +148,9 @@ def unknown_waits(_: Finding, facts: Facts, __: Report) -> Iterator[str]:
 
 def unknown_start(finding: Finding, facts: Facts, _: Report) -> Iterator[str]:
     before = sum(device.before_first for device in facts.devices.values())
+    calls = union([(call.start, call.end) for call, _ in facts.blocking])
+    first = [device.gaps[:1] for device in facts.devices.values()]
+    before += sum(overlap(gaps, calls) for gaps in first if gaps and gaps[0][0] == facts.begin)
     if not near(finding.values["unknown"], before, facts.window):
         yield f"the first work of devices began {before} ns after its launch"
 
@@ -160,15 +173,19 @@ CHECKS: dict[str, Check] = {
     "clock-skew": clock_skew,
     "critical-path": no_claim,
     "device-bottleneck": device_bottleneck,
+    "device-busy": device_busy,
     "exposed-communication": communication,
     "exposed-copies": copies,
     "host-blocked": blocked,
     "host-blocked-by-copies": blocked_by_copies,
     "host-bottleneck": host_bottleneck,
+    "idle-allocator": host_late,
     "idle-blocking-copies": blocking_copies,
+    "idle-capture": idle,
     "idle-data-loading": host_late,
     "idle-driver-call": host_late,
     "idle-host-late": host_late,
+    "idle-host-work": host_late,
     "idle-launch": launching,
     "idle-queue-empty": queue_empty,
     "idle-queued": after_launch,

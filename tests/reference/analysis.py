@@ -135,13 +135,16 @@ def _causes(model: Model, work: Span, low: int, high: int) -> list[str]:
     by_event = waited is not None and waited > call.start and min(waited, high) > low
     first = low == model.window[0]  # earlier work may have run, and is not in the trace
     rest = "unknown" if first or may_hide_a_wait(model, work) else "queued"
+    dark = [s for s in _blocking(model) if s.track == call.track and blocking(model)[s.row] is None] if first else []
     dry = any(s.start <= low < s.end for s in _blocking(model) if s.track == call.track)
     causes = []
     for tick in range(low, high):
         if by_event and waited is not None and tick < waited:
             causes.append("stream wait")
         elif not by_event and tick < call.start:
-            causes.append(_host_cause(model, call.track, tick, dry))
+            cause = _host_cause(model, call.track, tick, dry)
+            unseen = cause == "synchronization" and any(s.start <= tick < s.end for s in dark)
+            causes.append("unknown" if unseen else cause)
         elif tick < call.end:
             causes.append("launch")
         else:
@@ -220,10 +223,20 @@ def _as_it_returned(model: Model, sync: Span, skew: int) -> int | None:
     """All times of these traces are near each other."""
     mine = [s for s in model.work if s.row in model.launch and model.spans[model.launch[s.row]].track == sync.track]
     before = [s for s in mine if _asked(model, s) < sync.start]
-    if model.synced or not before:
+    if model.synced:
         return None
-    last = max(before, key=lambda s: (_asked(model, s), s.row))
-    return last.row if sync.start < last.end <= sync.end + skew else None
+    last = max(before, key=lambda s: (_asked(model, s), s.row), default=None)
+    if last is not None and sync.start < last.end <= sync.end + skew:
+        return last.row
+    return _launched_before(model, sync, skew)
+
+
+def _launched_before(model: Model, sync: Span, skew: int) -> int | None:
+    """The last work that had ended as a call returned and that was launched before the recording began."""
+    first = min((s.start for s in model.work if s.row in model.launch), default=0)
+    earlier = [s for s in model.work if s.row not in model.launch and s.start < first and s.end <= sync.end + skew]
+    last = max(earlier, key=lambda s: (s.end, s.row), default=None)
+    return last.row if last is not None and sync.start < last.end else None
 
 
 def may_hide_a_wait(model: Model, work: Span) -> bool:

@@ -44,12 +44,13 @@ class Device:
 
 @dataclass
 class Facts:
-    """Of one file; `busy`, `idle`, `blocked` and `longest` of its busiest device. Times are nanoseconds."""
+    """Of one file; `busy`, `idle`, `blocked` and `longest` of its busiest device, `gaps` too. Times are nanoseconds."""
 
     begin: int
     window: int
     busy: int
     idle: int
+    gaps: list[Interval]
     blocked: int  # idle time in which a thread that launches work was in a blocking call
     longest: list[tuple[int, int, str]]  # start, length, the host slice that fills most of it ("" for none)
     devices: dict[int, Device]  # by the number in their name
@@ -100,7 +101,7 @@ def facts_of(path: Path) -> Facts | None:
     steps = [s.end - s.start for s in slices if s.name.startswith("ProfilerStep") and not s.category.startswith("gpu_")]
     ties = any(int(s.args.get("wait_on_cuda_event_record_corr_id", 0)) > 0 for s in slices if "Wait" in s.name)
     return Facts(
-        begin, end - begin, busiest.busy, total(gaps), blocked, filled, done, blocking, host,
+        begin, end - begin, busiest.busy, total(gaps), gaps, blocked, filled, done, blocking, host,
         union([(s.start, s.end) for s in launching]), steps, ties,
     )  # fmt: skip
 

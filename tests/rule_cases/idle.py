@@ -45,6 +45,24 @@ def loading(kind: str) -> Builder:
     return gap(inside=(f"enumerate(DataLoader)#{kind}DataLoaderIter.__next__", 100, 890, "annotation"))
 
 
+def captured() -> Trace:
+    """The host captures a graph in the gap."""
+    b = gap()
+    b.call("cudaStreamBeginCapture", 150, 151)
+    b.call("cudaLaunchKernel", 200, 210)
+    b.call("cudaStreamEndCapture", 850, 851)
+    return b.trace(source="kineto")
+
+
+def long_work(time: int) -> Trace:
+    """Two pieces of work, and between them something that the host did for a long time."""
+    b = Builder()
+    b.launch((0, 2), "gemm", 2, 100)
+    b.span(b.thread(), "resize", 100, time, "annotation")
+    b.launch((time, time + 10), "gemm", time + 10, time + 1000)
+    return b.trace(source="kineto")
+
+
 late = gap(inside=("load", 100, 890, "annotation"))
 context = gap(inside=("cudaGetDevice", 100, 890, "runtime"))
 IDLE = {"device": "cuda:0", "idle": 802, "wall": 1000}
@@ -76,6 +94,16 @@ CASES = [
         remedy=PIN + "see `eventide trace syncs`.",
     ),
     Case("idle-compile", made(gap(inside=("inductor", 100, 890, "compile"))), {**IDLE, "part": 790}, made(late)),
+    Case(
+        "idle-capture", captured, {**IDLE, "part": 700, "gaps": 1, "worst": 700}, made(late),
+        remedy="Record the replays of the graph, not its capture.",
+    ),
+    Case(
+        "idle-host-work", lambda: long_work(2_000_100), {"part": 2_000_000, "gaps": 1, "host": "resize"},
+        lambda: long_work(900_000), says="because the host was late: 1 gap, worst 2.00 ms before gemm, host in resize.",
+        remedy="The host did something else for long: do that ahead, in other threads or processes, or on the device.",
+    ),
+    Case("idle-host-late", lambda: long_work(900_000), {"host": "resize"}, lambda: long_work(2_000_100)),
     Case("idle-allocator", made(gap(inside=("cudaMalloc", 100, 890, "runtime"))), {**IDLE, "part": 790}, made(late)),
     Case("idle-launch", made(gap(call=(110, 890))), {**IDLE, "part": 782, "worst": 780}, made(late)),
     Case(

@@ -126,6 +126,15 @@ def profiled(pause: int, *, called: str = "annotation") -> Trace:
     return b.trace(source="jax")
 
 
+def keeps_up() -> Trace:
+    """A host that needs all of the time, and a device that works for 850 of 1000 ns."""
+    b = Builder()
+    b.span(b.thread(), "step", 0, 1000)
+    for at in range(0, 1000, 100):
+        b.launch((at + 10, at + 15), "gemm", at + 15, at + 100)
+    return b.trace(source="eventide")
+
+
 def in_the_middle(first: int) -> Trace:
     """A recording that begins while the device does something that was queued before."""
     b = Builder()
@@ -155,7 +164,7 @@ CASES = [
     ),
     Case(
         "host-blocked", lambda: synchronized(2), {"count": 2, "total": 200, "name": "cudaDeviceSynchronize"},
-        lambda: synchronized(0), says="The host blocked 2 times for 200 ns, in cudaDeviceSynchronize.",
+        lambda: synchronized(0), says="for 200 ns, in cudaDeviceSynchronize; cuda:0 worked for 100 % of it.",
     ),
     Case(
         "host-blocked-by-copies", lambda: copies("Memcpy HtoD (Pageable -> Device)"), {"count": 1, "total": 800},
@@ -179,6 +188,10 @@ CASES = [
     Case(
         "path-unrecorded", lambda: silent_host("eventide"), {"kind": "unrecorded host"}, made(late),
         remedy="Record what the host did: et.span around it.", confidence="unknown",
+    ),
+    Case(
+        "device-busy", keeps_up, {"device": "cuda:0", "busy": 850, "idle": 150, "wall": 1000, "kind": "host"},
+        made(late), says="cuda:0 was busy 85 % of 1.00 us: a faster host saves at most 150 ns.",
     ),
     Case("critical-path", not_launched, {"kind": "host", "wall": 1000}, made(busy())),
     Case("critical-path", mixed, {"kind": "host", "wall": 1000}, made(busy())),

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,3 +141,13 @@ def test_memory_of_the_process_is_its_own_answer() -> None:
     assert "process, RSS (resident memory): 700 MiB at the peak, 600 MiB at the end, grew by 500 MiB" in said
     assert "process, heap (allocated by malloc): 1.00 MiB at the peak, 512 KiB at the end, shrank by 512 KiB" in said
     assert np.array_equal(found.process[1].bytes, [2**20, 2**19])
+
+
+@pytest.mark.parametrize("phase", ["backward", "optimizer"])
+def test_an_annotation_of_the_program_names_its_phase(phase):
+    b = Builder()
+    b.span(b.thread(), "ProfilerStep#1", 0, 100, "step")
+    b.span(b.thread(), f"## {phase} ##", 20, 60, "annotation")
+    b.span(b.thread(), f"my {phase} helper", 70, 90, "annotation")
+    (step,) = step_phases(b.trace(source="kineto")).steps
+    assert (getattr(step, phase), step.other) == (40, 60)

@@ -7,6 +7,7 @@ import pytest
 
 from eventide.analysis import View, breakdown, critical_path, idle, summary
 from eventide.analysis._extent import extent_of
+from eventide.trace import Trace
 from tests.rule_cases.others import profiled
 from tests.trace_builder import Builder
 
@@ -60,3 +61,39 @@ def test_the_hole_is_found_as_by_looking_at_all_spans(seed):
     cut = seed > 0 and hole * 2 > high - low and len(before) == seed
     assert (found.start, found.end) == ((int(start[seed:].min()), high) if cut else (low, high))
     assert sorted(found.outside.tolist()) == (list(range(seed)) if cut else [])
+
+
+def jax_profile(*, essential: bool) -> Trace:
+    """Ten milliseconds of a program between the start of the profiler and its stop, which take seconds."""
+    b = Builder()
+    thread = b.thread()
+    b.span(thread, "$profiler.py:101 start_trace", 0, 9_700 * MS, "sample")
+    b.span(thread, "$contextlib.py:130 __enter__", 0, 9_701 * MS, "sample")
+    b.span(thread, "main", 9_701 * MS, 9_709 * MS)
+    if essential:
+        b.launch((9_702 * MS, 9_703 * MS), "gemm", 9_703 * MS, 9_708 * MS)
+    b.span(thread, "$profiler.py:213 stop_trace", 9_710 * MS, 12_000 * MS, "sample")
+    return b.trace(source="jax")
+
+
+@pytest.mark.parametrize("essential", [True, False])
+def test_the_profilers_own_start_and_stop_are_not_time_of_the_program(essential):
+    view = View(jax_profile(essential=essential))
+    assert view.window == (9_700 * MS, 9_709 * MS)
+    assert {view.word(row) for row in view.outside} == {"$profiler.py:101 start_trace", "$profiler.py:213 stop_trace"}
+    rows = {row.name: row.total for row in summary(view).host}
+    assert rows["$contextlib.py:130 __enter__"] == MS
+    assert "$profiler.py:101 start_trace" not in rows
+
+
+def test_both_sides_of_the_window_are_named():
+    text = " ".join(jax_profile(essential=True).report().split())
+    assert "What happened for 9.70 s before the traced part: only $profiler.py:101 start_trace" in text
+    assert "What happened for 2.29 s after the traced part: only $profiler.py:213 stop_trace" in text
+
+
+def test_work_that_a_device_does_while_the_profiler_starts_is_in_the_window():
+    b = Builder()
+    b.span(b.thread(), "$profiler.py:101 start_trace", 0, 500 * MS)
+    b.span(b.stream(), "gemm", 400 * MS, 600 * MS, "kernel")
+    assert View(b.trace(source="jax")).window == (400 * MS, 600 * MS)

@@ -132,3 +132,28 @@ def test_the_report_of_pageable_copies_says_to_pin_memory(name):
 
 def test_pinned_memory_is_no_advice_for_a_host_that_waits_for_a_result():
     assert PIN not in text_of(et.open_trace(real_trace("amd_mi300_flux")))
+
+
+@pytest.mark.parametrize(
+    ("name", "pinned"), [("Memcpy HtoD (Pageable -> Device)", True), ("Memcpy DtoD", False), ("Memset (Device)", False)]
+)
+def test_pinned_memory_is_no_advice_for_copies_on_the_device(name, pinned):
+    b = Builder()
+    b.launch((0, 2), "gemm", 2, 500)
+    b.launch((3, 4), name, 500, 900, category="copy")
+    text = text_of(b.trace(source="kineto"))
+    assert "400 ns with nothing but copies" in text
+    assert ("Overlap copies with computation: pinned memory" in text) == pinned
+
+
+def test_advice_is_given_only_where_it_pays():
+    """A device that is idle for 1 % of the time, and a host that waits for it."""
+    b = Builder()
+    b.launch((0, 10), "gemm", 10, 1000)
+    b.call("cudaDeviceSynchronize", 20, 1000, category="sync")
+    text = text_of(b.trace(source="kineto"))
+    assert "1. The device is the bottleneck" in text
+    assert "in cudaDeviceSynchronize; cuda:0 worked for 100 % of it." in text
+    assert "Give the host less to do" not in text
+    assert "eventide trace syncs" not in text
+    assert "Make its kernels faster" in text

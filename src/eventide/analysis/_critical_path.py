@@ -16,8 +16,8 @@ import pyarrow as pa
 from eventide._native import follow_nodes, relax_edges
 from eventide._util import format as f
 from eventide.analysis import _result as show
-from eventide.analysis._host_calls import blocking_of, unseen_waits
-from eventide.analysis._path_graph import LINK_WORDS, SYNC, Graph, graph_of
+from eventide.analysis._host_calls import blocking_of, launches_of, unseen_waits
+from eventide.analysis._path_graph import LAUNCH, LINK_WORDS, SYNC, Graph, graph_of
 from eventide.analysis._view import COMMUNICATION, COMPUTE, COPY, Bools, Ints, View, steps_of, view_of
 from eventide.errors import UsageValueError
 from eventide.trace import Trace
@@ -234,7 +234,10 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     gap_low, gap_high = np.maximum(reach, begin), np.maximum(np.minimum(low, piece_high), begin)
     bound = np.append(graph.pred[nodes[:-1]] >= 0, graph.ready[nodes[-1:]] == begin)
     gap_kind = np.where(bound, link, 0)
-    gap_kind = np.where(~host & unseen_waits(view)[np.maximum(row, 0)], 0, gap_kind) if view.count else gap_kind
+    if view.count:
+        work = np.maximum(row, 0)
+        unseen = unseen_waits(view)[work] | ((gap_kind == LAUNCH) & _before_all(view)[work])
+        gap_kind = np.where(~host & unseen, 0, gap_kind)
     starts = np.concatenate((piece_low, gap_low, piece_high[:1]))
     ends = np.concatenate((piece_high, gap_high, [end]))
     kinds = np.concatenate((kind, gap_kind, [0]))
@@ -244,6 +247,19 @@ def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.T
     keep = np.flatnonzero(ends > starts)
     order = keep[np.argsort(starts[keep], kind="stable")]
     return _table(view, starts[order], ends[order], (kinds[order], rows[order], tracks[order]), inferred[order])
+
+
+_LATENCY = 50_000  # ns: from a launching call until an idle device begins, at most
+
+
+def _before_all(view: View) -> Bools:
+    """The first work of each device if it began late: a recording of another tool lacks what ran before it."""
+    found = np.zeros(view.count, bool)
+    if view.trace.operations.num_rows == 0:
+        for tracks in view.devices.values():
+            rows = np.concatenate([view.work_by_track[track] for track in tracks])
+            found[rows[view.start[rows] == view.start[rows].min()]] = True
+    return found & (view.start > launches_of(view).end + _LATENCY)
 
 
 def _blocked(view: View) -> Bools:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,26 @@ def cut_short(metadata: Mapping[str, Any]) -> str | None:
         return ", ".join(f"{count:,} {what}" for what, count in missing.items()) + " are missing"
     torch = metadata.get("source") == "kineto"
     return "it has no closing brackets" if account.get("end") == "open" and torch else None
+
+
+_OWN = re.compile(r"\$?profiler\.py:\d+ (start|stop)_trace$")  # JAX's profiler, which traces itself
+
+
+def between_own_calls(
+    names: Sequence[str], name: Ints, start: Ints, end: Ints, essential: Bools
+) -> tuple[int, int] | None:
+    """From when to when the profiler traced the program: after its own start, before its own stop.
+
+    What is essential inside of these calls is the program's, and is kept. None: the trace has no such calls.
+    """
+    own = {number: match[1] for number, each in enumerate(names) if (match := _OWN.match(each))}
+    if not own:
+        return None
+    low, high = int(start.min()), int(end.max())
+    starts, stops = (np.isin(name, [number for number in own if own[number] == word]) for word in ("start", "stop"))
+    begin = min(int(end[starts].max(initial=low)), int(start[essential].min(initial=high)))
+    until = max(int(start[stops].min(initial=high)), int(end[essential].max(initial=low)))
+    return (begin, until) if begin < until else None
 
 
 def extent_of(start: Ints, end: Ints, essential: Bools) -> Extent:

@@ -245,6 +245,29 @@ def _as_it_returned(view: View, rows: Ints, skew: int) -> Ints:
         place = np.searchsorted(launches.begin[theirs], view.start[rows[mine]], side="left") - 1
         mine, place = mine[place >= 0], place[place >= 0]
         found[mine] = theirs[place]
-    ends, returned = view.end[found], view.end[rows]
-    ended = (ends > view.start[rows]) & (ends <= returned + skew) & (returned - ends <= max(_NEAR, skew))
-    return np.where((found >= 0) & ended, found, -1)
+    found = np.where((found >= 0) & _ended_as(view, found, rows, skew), found, -1)
+    earlier = _launched_before(view, rows, skew)
+    return np.where((found < 0) & (earlier >= 0) & _ended_as(view, earlier, rows, skew), earlier, found)
+
+
+def _ended_as(view: View, work: Ints, rows: Ints, skew: int) -> Bools:
+    """Whether each work ended while its call ran, and that returned then."""
+    ends, returned = view.end[work], view.end[rows]
+    ended: Bools = (ends > view.start[rows]) & (ends <= returned + skew) & (returned - ends <= max(_NEAR, skew))
+    return ended
+
+
+def _launched_before(view: View, rows: Ints, skew: int) -> Ints:
+    """For each call the last work that had ended as it returned and that was launched before the recording began.
+
+    Such work has no launch in a trace that holds those of the others, and it comes before them.
+    """
+    found = np.full(len(rows), -1, np.int64)
+    launched = _launched_in_order(view)
+    if len(launched) == 0:
+        return found
+    work = np.flatnonzero((view.bits > 0) & (launches_of(view).begin == NEVER))
+    work = work[view.start[work] < view.start[launched].min()]
+    work = work[np.argsort(view.end[work], kind="stable")]
+    place = np.searchsorted(view.end[work], view.end[rows] + skew, side="right") - 1
+    return np.where(place >= 0, work[np.maximum(place, 0)], -1) if len(work) else found

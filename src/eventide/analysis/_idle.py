@@ -21,7 +21,7 @@ from eventide.analysis._extent import cut_short
 from eventide.analysis._host_calls import NEVER, Launches, blocking_of, launches_of, unseen_waits, waits_of
 from eventide.analysis._host_lines import host_lines
 from eventide.analysis._intervals import Shares, covered_by, shares, union
-from eventide.analysis._lint import captured
+from eventide.analysis._lint import captured, captures
 from eventide.analysis._nesting import nests_of
 from eventide.analysis._view import Ints, View, grouped, line_of, view_of
 from eventide.errors import UsageValueError
@@ -55,18 +55,20 @@ def gaps_of(view: View, tracks: list[int]) -> Gaps:
 
 
 _ALLOCATOR = re.compile(r"(malloc|free|hostalloc|hostregister|hostunregister|mempool|memcreate|memmap)", re.IGNORECASE)
-_COMPILE, _ALLOC, _SYNC = 1, 2, 4
+_BESIDE = ("compile", "allocator", "capture")
+_COMPILE, _ALLOC, _SYNC, _UNSEEN, _CAPTURE = 1, 2, 4, 8, 16
 
 
 def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, Ints]:
-    """Split each [start, end) by what the thread was in: a compiler, an allocator of the driver, a synchronization.
+    """Split each [start, end) by what the thread was in: compiler, driver's allocator, capture, call that blocks.
 
     Where the device ran dry while the thread was in a synchronization, all that follows until the launch is due to
     it: the host could not have queued anything. The rest is "host late". Parts of an interval sum to it.
     """
     length = end - start
     found = {
-        cause: np.zeros(len(start), np.int64) for cause in ("compile", "allocator", "synchronization", "host late")
+        cause: np.zeros(len(start), np.int64)
+        for cause in ("compile", "allocator", "capture", "synchronization", "host late")
     }
     found["host late"] = length.copy()
     for track in np.unique(thread[length > 0]).tolist():
@@ -75,33 +77,41 @@ def split_host(view: View, thread: Ints, start: Ints, end: Ints) -> dict[str, In
         mine = np.flatnonzero((thread == track) & (length > 0))
         masks, (low, high) = view.remember(f"doings of {track}", partial(_doings, view, track))
         parts = masks.within(start[mine], end[mine])
-        compiling = sum((time for mask, time in parts.items() if mask & _COMPILE), np.zeros(len(mine), np.int64))
-        allocating = sum(
-            (time for mask, time in parts.items() if mask & _ALLOC and not mask & _COMPILE),
-            np.zeros(len(mine), np.int64),
-        )
-        blocked = sum((time for mask, time in parts.items() if mask == _SYNC), np.zeros(len(mine), np.int64))
-        rest = length[mine] - compiling - allocating
+        compiling = _time_in(parts, _COMPILE)
+        allocating = _time_in(parts, _ALLOC, but=_COMPILE)
+        capturing = _time_in(parts, _CAPTURE, but=_COMPILE | _ALLOC)
+        blocked = _time_in(parts, _SYNC, but=_COMPILE | _ALLOC | _CAPTURE)
+        rest = length[mine] - compiling - allocating - capturing
         drained = covered_by(low, high, start[mine]) >= 0
         waiting = np.where(drained, rest, blocked)
-        for cause, time in (("compile", compiling), ("allocator", allocating), ("synchronization", waiting)):
+        times = {"compile": compiling, "allocator": allocating, "capture": capturing, "synchronization": waiting}
+        for cause, time in times.items():
             found[cause][mine] = time
         found["host late"][mine] = rest - waiting
     return found
 
 
+def _time_in(parts: dict[int, Ints], bit: int, but: int = 0) -> Ints:
+    """The time with this bit and none of the others."""
+    nothing = np.zeros_like(parts[0])
+    return sum((time for mask, time in parts.items() if mask & bit and not mask & but), nothing)
+
+
 def _doings(view: View, track: int) -> tuple[Shares, tuple[Ints, Ints]]:
-    """When the thread compiled, allocated and blocked; and its synchronizations as disjoint intervals."""
+    """When the thread compiled, allocated, blocked and captured; and its synchronizations as disjoint intervals."""
     rows = view.host_by_track.get(track, np.empty(0, np.int64))
     allocator = np.array([bool(_ALLOCATOR.search(name)) for name in view.names], dtype=bool)
+    blocking = blocking_of(view)
     chosen = {
         _COMPILE: rows[view.in_categories("compile")[rows]],
         _ALLOC: rows[(view.in_categories("runtime")[rows]) & allocator[view.name[rows]]],
-        _SYNC: rows[np.isin(rows, blocking_of(view).rows)],
+        _SYNC: rows[np.isin(rows, blocking.rows)],
+        _UNSEEN: rows[np.isin(rows, blocking.rows[blocking.source < 0])],
     }
     syncs = chosen[_SYNC]
     low, high, _ = union(view.start[syncs], view.end[syncs])
-    return shares({bit: (view.start[some], view.end[some]) for bit, some in chosen.items()}), (low, high)
+    times = {bit: (view.start[some], view.end[some]) for bit, some in chosen.items()}
+    return shares({**times, _CAPTURE: captures(view, track)}), (low, high)
 
 
 CAUSES = {
@@ -109,6 +119,7 @@ CAUSES = {
     "synchronization": "the host had waited for the device, so nothing was queued behind",
     "compile": "the launching thread was in a compiler",
     "allocator": "the launching thread was in the driver's allocator",
+    "capture": "the host captured a graph: what it launches then does not run",
     "launch": "the launching call was running",
     "stream wait": "the work waited for an event of another stream",
     "queued": "the work was launched and waited for nothing recorded: launch latency, or the device was not ready",
@@ -153,7 +164,7 @@ def _gap(view: View, cells: dict[str, object]) -> Gap:
         return Gap(str(cells["device"]), stream, start, duration, causes, None, None, None, None, False, None, None)
     launches = launches_of(view)
     call, thread = int(launches.call[work]), int(launches.thread[work])
-    host = sum(causes.get(cause, 0) for cause in ("host late", "synchronization", "compile", "allocator"))
+    host = sum(causes.get(cause, 0) for cause in ("host late", "synchronization", *_BESIDE))
     busy_with = filler(view, thread, start, start + host) if host else -1
     busy_on = int(view.track[busy_with]) if busy_with >= 0 else thread
     launcher = _parent(view, thread, call)
@@ -337,6 +348,11 @@ def causes_of(view: View, gaps: Gaps) -> dict[str, Ints]:
     last = gaps.next < 0
     empty = np.clip(recorded_until(view), gaps.start, gaps.end) - gaps.start
     parts["queue empty"][last] = empty[last]
+    for gap in np.flatnonzero(last & (empty > 0)).tolist():
+        low = gaps.start[gap : gap + 1]
+        moved = int(_all_captures(view).within(low, low + empty[gap]).get(_CAPTURE, low * 0)[0])
+        parts["queue empty"][gap] -= moved
+        parts["capture"][gap] += moved
     parts["unknown"][last] = (gaps.end - gaps.start - empty)[last]
     rows = np.flatnonzero(~last)
     work, low, high = gaps.next[rows], gaps.start[rows], gaps.end[rows]
@@ -358,7 +374,28 @@ def causes_of(view: View, gaps: Gaps) -> dict[str, Ints]:
     parts["queued"][rows] = np.where(unsure, 0, high - called)
     for cause, time in split_host(view, launches.thread[work], low, host_end).items():
         parts[cause][rows] += time
+    if view.trace.operations.num_rows == 0:
+        _before_all(view, gaps, parts)
     return parts
+
+
+def _all_captures(view: View) -> Shares:
+    """When any thread captured a graph."""
+    each = [captures(view, track) for track in view.host_by_track]
+    low, high = (np.concatenate([one[side] for one in each]) if each else np.empty(0, np.int64) for side in (0, 1))
+    return view.remember("captures", lambda: shares({_CAPTURE: (low, high)}))
+
+
+def _before_all(view: View, gaps: Gaps, parts: dict[str, Ints]) -> None:
+    """A call that blocks before the first recorded work may wait for work that is not in the trace."""
+    for gap in np.flatnonzero((gaps.start == view.window[0]) & (parts["synchronization"] > 0)).tolist():
+        track = int(launches_of(view).thread[gaps.next[gap]])
+        masks, _ = view.remember(f"doings of {track}", partial(_doings, view, track))
+        host = sum(int(parts[cause][gap]) for cause in ("host late", "synchronization", *_BESIDE))
+        low = gaps.start[gap : gap + 1]
+        moved = int(_time_in(masks.within(low, low + host), _UNSEEN, but=_COMPILE | _ALLOC | _CAPTURE)[0])
+        parts["synchronization"][gap] -= moved
+        parts["unknown"][gap] += moved
 
 
 def _table(device: str, stream: str | None, gaps: Gaps, parts: dict[str, Ints], view: View) -> pa.Table:

@@ -131,14 +131,26 @@ def _without_work(view: View) -> Picked:
 def captured(view: View, calls: Ints) -> Bools:
     """Which calls are recorded into a graph, and launch nothing: those of a thread while it captures a stream."""
     found = np.zeros(len(calls), bool)
-    names = {word: np.array([bool(re.search(f"{word}Capture", name)) for name in view.names]) for word in _CAPTURE}
-    begins, ends = (np.flatnonzero(view.on_kind("thread") & mask[view.name]) for mask in names.values())
-    for thread in np.unique(view.track[begins]).tolist():
+    for thread in np.unique(view.track[calls]).tolist():
         mine = np.flatnonzero(view.track[calls] == thread)
-        opened, closed = (np.sort(view.start[some[view.track[some] == thread]]) for some in (begins, ends))
+        opened, closed = captures(view, thread)
         at = view.start[calls[mine]]
         found[mine] = np.searchsorted(opened, at) > np.searchsorted(closed, at, side="right")
     return found
+
+
+def captures(view: View, thread: int) -> tuple[Ints, Ints]:
+    """When a thread captured streams, from call to call; one that does not end lasts until the trace does."""
+    begins, ends = view.remember("capturing calls", lambda: _capturing_calls(view))
+    opened, closed = (np.sort(view.start[some[view.track[some] == thread]]) for some in (begins, ends))
+    place = np.searchsorted(closed, opened)
+    return opened, np.append(closed, max(view.window[1], int(opened.max(initial=0))))[place]
+
+
+def _capturing_calls(view: View) -> tuple[Ints, Ints]:
+    names = (np.array([bool(re.search(f"{word}Capture", name)) for name in view.names]) for word in _CAPTURE)
+    begins, ends = (np.flatnonzero(view.on_kind("thread") & mask[view.name]) for mask in names)
+    return begins, ends
 
 
 def _before_launch(view: View) -> Picked:

@@ -22,8 +22,8 @@ from eventide.trace import Trace
 PHASES = ("compile", "data", "optimizer", "backward", "forward")  # the first one counts
 _NAMES = {
     "data": re.compile(r"^enumerate\(DataLoader\)|^enumerate\(DataPipe\)|DataLoader.*__next__"),
-    "optimizer": re.compile(r"^Optimizer\.(step|zero_grad)#"),
-    "backward": re.compile(r"^autograd::engine::evaluate_function|Backward\d*$"),
+    "optimizer": re.compile(r"^Optimizer\.(step|zero_grad)#|^\W*optimizer\W*$"),
+    "backward": re.compile(r"^autograd::engine::evaluate_function|Backward\d*$|^\W*backward\W*$"),
 }
 _CATEGORIES = {"compile": ("compile",), "forward": ("module", "op")}
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eventide._util.internal_frames import is_internal_frame
-from eventide.analysis._extent import Extent, extent_of
+from eventide.analysis._extent import Extent, between_own_calls, extent_of
 from eventide.errors import UsageTypeError
 from eventide.trace import Trace
 
@@ -100,6 +100,19 @@ class View:
         self.track_tid: list[int | None] = tracks.column("tid").to_pylist()
         self.track_pid: list[int | None] = tracks.column("pid").to_pylist()
         self.track_rank: list[int | None] = tracks.column("rank").to_pylist()
+        self._beyond: Bools = self._cut_off_profiler()
+
+    def _cut_off_profiler(self) -> Bools:
+        """Which rows lie beyond the calls that started and stopped the profiler; those across are cut."""
+        essential = (self.bits > 0) | (self.in_categories(*_ESSENTIAL) & self.bits.any())
+        traced = between_own_calls(self.names, self.name, self.start, self.end, essential)
+        if traced is None:
+            return np.zeros(self.count, bool)
+        begin, until = traced
+        beyond = ((self.end <= begin) & (self.start < begin)) | ((self.start >= until) & (self.end > until))
+        self.start = np.where(beyond, self.start, np.maximum(self.start, begin))
+        self.end = np.where(beyond, self.end, np.minimum(self.end, until))
+        return beyond
 
     def _last_time(self) -> int:
         last = int(self.end.max()) if self.count else 0
@@ -149,6 +162,10 @@ class View:
     @cached_property
     def host(self) -> Bools:
         """Spans on host threads that say what the host did, those of any tool's categories among them."""
+        return self._on_threads & ~self._beyond
+
+    @cached_property
+    def _on_threads(self) -> Bools:
         found: Bools = self.on_kind("thread") & ~self.in_categories(*FRAMES)
         rows = np.flatnonzero(self.on_kind("thread") & self.in_categories("other"))
         if len(rows):
@@ -186,15 +203,16 @@ class View:
 
     @cached_property
     def _extent(self) -> Extent:
-        here = self.host | (self.bits > 0) | (self.on_kind("thread") & self.in_categories("step"))
+        here = self._on_threads | (self.bits > 0) | (self.on_kind("thread") & self.in_categories("step"))
         if not here.any():
             here = np.ones(self.count, bool)
-        rows = np.flatnonzero(here)
+        rows = np.flatnonzero(here & ~self._beyond)
         if len(rows) == 0:
             return Extent(0, 0, rows)
         essential = (self.bits > 0) | (self.in_categories(*_ESSENTIAL) & self.bits.any())
         found = extent_of(self.start[rows], self.end[rows], essential[rows])
-        return Extent(found.start, found.end, rows[found.outside])
+        beyond = np.flatnonzero(here & self._beyond)
+        return Extent(found.start, found.end, np.concatenate((beyond, rows[found.outside])))
 
     @cached_property
     def stream_tracks(self) -> list[int]:

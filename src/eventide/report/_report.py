@@ -132,6 +132,7 @@ def plain(value: Any) -> Any:
 
 
 _FINDINGS, _ROWS, _DEVICES, _CODE = 5, 3, 4, 6
+_WORTH = 0.05  # of the time: what can save less is found, and no reason to change the program
 
 
 def render_report(report: Report) -> RenderableType:
@@ -156,7 +157,8 @@ def render_report(report: Report) -> RenderableType:
         parts += [Text(line) for line in strip(report.phases).splitlines()]
     for each in sample_tables(report.samples, _CODE):
         parts += [Text(""), each]
-    remedies = [*dict.fromkeys(finding.remedy for finding in found if finding.remedy)][:2]
+    worth = [finding.remedy for finding in found if finding.remedy and finding.weight >= _WORTH]
+    remedies = [*dict.fromkeys(worth)][:2]
     for head, texts in (("Next", remedies), ("Not known", [finding.text for finding in unknowns(report)[:3]])):
         if texts:
             parts += [Text(""), Text(head, style="bold"), _listed(texts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -9,6 +10,7 @@ from eventide.report._gather import Report
 from eventide.report.rules._facts import is_torch
 from eventide.report.rules._rule import Match, rule
 
+_ON_DEVICE = re.compile(r"[DP](to|2)[DP](?![a-z])|Device(_to_| -> |2|To)Device|Peer|memset", re.IGNORECASE)
 _SHOWN = 2  # devices with a sentence of their own
 
 
@@ -42,7 +44,7 @@ def _communication(report: Report) -> Iterator[Match]:
         "{device}: {exposed:time} with nothing but copies ({exposed:of wall})"
         "[, most in {name:name 50} ({count:number} times)]."
     ),
-    remedy="Overlap copies with computation: {how}, a stream of their own.",
+    remedy="Overlap copies with computation: [{how}, ]a stream of their own.",
 )
 def exposed_copies(report: Report) -> Iterator[Match]:
     """Copies can run beside computation on most devices."""
@@ -51,7 +53,10 @@ def exposed_copies(report: Report) -> Iterator[Match]:
 
 def _copies(report: Report) -> Iterator[Match]:
     rows = [row for row in report.summary.device if row.category == "copy"]
+    rows = rows if len(report.breakdown.devices) == 1 else []  # the rows are of all devices
     how = "pinned memory, non_blocking=True" if is_torch(report.metadata) else "pinned memory"
+    if rows and _ON_DEVICE.search(rows[0].name):
+        how = ""
     for device in report.breakdown.devices:
         whole = device.whole
         if whole.copy and whole.copy * 20 >= whole.wall:
@@ -61,6 +66,6 @@ def _copies(report: Report) -> Iterator[Match]:
                 "wall": whole.wall,
                 "name": rows[0].name if rows else None,
                 "count": rows[0].count if rows else None,
-                "how": how,
+                "how": how or None,
             }
             yield Match(whole.copy / whole.wall, values)

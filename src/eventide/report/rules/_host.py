@@ -11,7 +11,10 @@ from eventide.report._gather import Report
 from eventide.report.rules._facts import is_torch, mostly_copies
 from eventide.report.rules._rule import Match, rule
 
-_BLOCKED = "The host blocked {times} for {total:time}, {most}in {name:name}[ in {inside:name}][: {calls}]."
+_BLOCKED = (
+    "The host blocked {times} for {total:time}, {most}in {name:name}[ in {inside:name}][: {calls}]"
+    "[; {device} worked for {worked:of blocked} of it]."
+)
 
 
 def _blocked(report: Report) -> Iterator[Match]:
@@ -21,7 +24,7 @@ def _blocked(report: Report) -> Iterator[Match]:
     first = syncs.table[0]
     every = first.count == syncs.count
     longest = max(syncs.each, key=lambda sync: sync.duration)
-    values = {
+    values: dict[str, Any] = {
         "times": "once" if syncs.count == 1 else f"{syncs.count:,} times",
         "total": syncs.total,
         "count": syncs.count,
@@ -33,14 +36,23 @@ def _blocked(report: Report) -> Iterator[Match]:
         "calls": None if every else _calls(first.count, first.total),
         "how": "pin_memory=True, non_blocking=True" if is_torch(report.metadata) else None,
     }
+    values |= _beside(report)
     share = syncs.total / syncs.wall
     place = (longest.start, longest.start + longest.duration)
-    yield Match(share, values, min(0.5 * share, _idle_share(report)), place)
+    behind_work = values["idle"] is not None and not mostly_copies(syncs)
+    yield Match(share, values, 0.5 * (values["idle"] / syncs.wall if behind_work else min(share, 1)), place)
 
 
-def _idle_share(report: Report) -> float:
-    """Of the busiest device: what waits of the host can cost at most; 1 where no device is recorded."""
-    return min((lane.idle / lane.wall for lane in report.idle.lanes if lane.wall), default=1.0)
+def _beside(report: Report) -> dict[str, Any]:
+    """The time in calls that blocked on any thread, and how much of it the busiest device worked."""
+    lane = min(report.idle.lanes, key=lambda lane: lane.idle, default=None)
+    if lane is None:
+        return {"device": None, "worked": None, "blocked": None, "idle": None}
+    blocked, until = 0, 0
+    for sync in report.syncs.each:
+        blocked += max(sync.start + sync.duration - max(sync.start, until), 0)
+        until = max(until, sync.start + sync.duration)
+    return {"device": lane.device, "worked": blocked - lane.blocked, "blocked": blocked, "idle": lane.blocked}
 
 
 def _calls(count: int, total: int) -> str:
@@ -54,7 +66,7 @@ def _calls(count: int, total: int) -> str:
     remedy="See which with `eventide trace syncs`.",
 )
 def host_blocked(report: Report) -> Iterator[Match]:
-    """Over all threads. Half as important as other time, and at most the idle time of the busiest device."""
+    """Over all threads. Behind a busy device it costs nothing, so that the time counts in which that was idle."""
     return _blocked(report) if not mostly_copies(report.syncs) else iter(())
 
 
@@ -67,7 +79,7 @@ def host_blocked(report: Report) -> Iterator[Match]:
     ),
 )
 def host_blocked_by_copies(report: Report) -> Iterator[Match]:
-    """A copy of pageable memory keeps the host."""
+    """A copy of pageable memory keeps the host, and the device is no faster for it."""
     return _blocked(report) if mostly_copies(report.syncs) else iter(())
 
 

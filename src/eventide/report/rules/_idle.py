@@ -17,7 +17,7 @@ from eventide.report.rules._rule import INFERRED, RECORDED, UNKNOWN, Match, rule
 
 _SHOWN = 3  # devices with a sentence of their own, most idle time first
 _GRAPHS = {"cuda": "CUDA graphs", "hip": "HIP graphs"}  # others have none
-_OF_HOST = {"host late", "synchronization", "compile", "allocator"}
+_OF_HOST = {"host late", "synchronization", "compile", "allocator", "capture"}
 _IDLE = "{device} was idle {idle:of wall} of {wall:time} ({idle:time}); {part:of idle} of that "
 _WORST = "[: {gaps:count gap}, worst {worst:time}][ before {next:name}][, at {line}]"
 _HOST = "[, host in {host:name}][ on {thread} (inferred)][, launched by {launcher:name 30}]."
@@ -110,11 +110,38 @@ def driver_call(report: Report) -> Iterator[Match]:
     return (match for _, match, name in _late(report) if _is_call(report, name))
 
 
+_LONG = 1_000_000  # ns: a gap in which the host did more than to launch
+
+
+def _in_long_gaps(report: Report, lane: Lane) -> bool:
+    """Whether most of the time in which the host was late is in long gaps."""
+    gaps = report.idle.worst(_ASKED, "host late", lane.device)
+    long = sum(gap.causes["host late"] for gap in gaps if gap.causes["host late"] >= _LONG)
+    return long * 2 > lane.causes["host late"]
+
+
+@rule(
+    "idle-host-work",
+    condition=(
+        "As idle-host-late, and most of that time lies in at most 20 gaps of 1 ms or more: what the host does for each "
+        "launch does not take that long."
+    ),
+    says=_LATE,
+    remedy="The host did something else for long: do that ahead, in other threads or processes, or on the device.",
+    confidence=(RECORDED, INFERRED),
+)
+def host_work(report: Report) -> Iterator[Match]:
+    """Such as decoding, resizing, sampling or logging between two steps."""
+    for lane, match, name in _late(report):
+        if not _LOADER.search(name) and not _is_call(report, name) and _in_long_gaps(report, lane):
+            yield match
+
+
 @rule(
     "idle-host-late",
     condition=(
         "Most of a device's idle time passed before the host launched the next work, nothing was queued, and neither a "
-        "data loader nor a call of the driver fills most of that time."
+        "data loader, nor a call of the driver, nor a few long gaps fill most of that time."
     ),
     says=_LATE,
     remedy=(
@@ -126,7 +153,7 @@ def driver_call(report: Report) -> Iterator[Match]:
 def host_late(report: Report) -> Iterator[Match]:
     """Ways that the device and the framework have."""
     for lane, match, name in _late(report):
-        if _LOADER.search(name) or _is_call(report, name):
+        if _LOADER.search(name) or _is_call(report, name) or _in_long_gaps(report, lane):
             continue
         torch = ["torch.compile"] if is_torch(report.metadata) else []
         ways = [*torch, *filter(None, [_GRAPHS.get(kind_of(lane.device))])]
@@ -198,6 +225,18 @@ def compiling(report: Report) -> Iterator[Match]:
 def allocator(report: Report) -> Iterator[Match]:
     """Driver calls such as cudaMalloc and cudaFree synchronize, too."""
     return _plain(report, "allocator")
+
+
+@rule(
+    "idle-capture",
+    condition="Most of a device's idle time passed while the host captured a graph.",
+    says=_IDLE + "while the host captured a graph, whose launches do not run" + _WORST + _HOST,
+    remedy="Record the replays of the graph, not its capture.",
+    confidence=(RECORDED, INFERRED),
+)
+def capturing(report: Report) -> Iterator[Match]:
+    """From the call that begins a capture of a stream until the one that ends it."""
+    return _plain(report, "capture")
 
 
 @rule(

@@ -24,7 +24,11 @@ def _path(report: Report) -> tuple[str, Match] | None:
     if kind not in _OF_DEVICE and cut_short(report.metadata) is not None:
         return None  # what is missing may be the device's
     row = next((row for row in path.rows if row.kind == kind and row.name), None)
+    busiest = min(report.idle.lanes, key=lambda lane: lane.idle)
     values: dict[str, Any] = {
+        "device": busiest.device,
+        "busy": busiest.busy,
+        "idle": busiest.idle,
         "parts": ", ".join(f"{f.percent(part, path.wall)} {word}" for word, part in list(path.kinds.items())[:3]),
         "kind": kind,
         "kind_time": time,
@@ -34,6 +38,7 @@ def _path(report: Report) -> tuple[str, Match] | None:
         "wall": path.wall,
         "inferred": path.inferred,
         "how_sure": "in part inferred" if path.inferred else None,
+        "kernels": "kernels" if kind == "compute" else None,
     }
     share = time / path.wall
     chosen = _rule(report, kind, time)
@@ -42,15 +47,17 @@ def _path(report: Report) -> tuple[str, Match] | None:
 
 
 def _rule(report: Report, kind: str, time: int) -> str:
+    busiest = min(report.idle.lanes, key=lambda lane: lane.idle)
+    if kind not in _OF_DEVICE and busiest.busy * 10 > busiest.wall * 8:
+        return "device-busy"
     if kind == "unrecorded host":
         return "path-unrecorded"
     if time * 10 < report.path.wall * 6:
         return "critical-path"
     if kind in _OF_DEVICE:
         return "device-bottleneck"
-    lane = min(report.idle.lanes, key=lambda lane: lane.idle)
-    waits = lane.busy * 10 > lane.wall * 8 or lane.blocked * 2 > lane.idle
-    known = report.launches_known and lane.causes.get("unknown", 0) * 2 <= lane.idle
+    waits = busiest.blocked * 2 > busiest.idle
+    known = report.launches_known and busiest.causes.get("unknown", 0) * 2 <= busiest.idle
     return "host-bottleneck" if kind == "host" and known and not waits else "critical-path"
 
 
@@ -64,6 +71,7 @@ def _match(report: Report, name: str) -> Iterator[Match]:
     "device-bottleneck",
     condition="60 % or more of the critical path is computation, or communication, or copies.",
     says="The device is the bottleneck: the " + _PATH,
+    remedy="[Make its kernels faster: `eventide trace {kernels}` and `eventide trace flops` show which are slow.]",
     confidence=(RECORDED, INFERRED),
 )
 def device_bottleneck(report: Report) -> Iterator[Match]:
@@ -87,9 +95,25 @@ def host_bottleneck(report: Report) -> Iterator[Match]:
 
 
 @rule(
+    "device-busy",
+    condition=(
+        "The busiest device was busy for over 80 % of the time, the largest part of the critical path is not its work, "
+        "and the file was not cut."
+    ),
+    says="{device} was busy {busy:of wall} of {wall:time}: a faster host saves at most {idle:time}. The " + _PATH,
+    remedy="Make its kernels faster: `eventide trace kernels` and `eventide trace flops` show which are slow.",
+    confidence=(RECORDED, INFERRED),
+)
+def device_busy(report: Report) -> Iterator[Match]:
+    """What the host waited for may not be recorded; that the device was busy is."""
+    return _match(report, "device-busy")
+
+
+@rule(
     "path-unrecorded",
     condition=(
-        "The largest part of the critical path is a host thread in nothing that was recorded, and the file was not cut."
+        "The largest part of the critical path is a host thread in nothing that was recorded, the busiest device was "
+        "busy for at most 80 % of the time, and the file was not cut."
     ),
     says="The " + _PATH,
     remedy="Record what the host did[: {how}].",

@@ -69,10 +69,13 @@ def unknown_launches(report: Report) -> Iterator[Match]:
 
 @rule(
     "unknown-start",
-    condition="Over 5 % of the idle time lies between the launch of a device's first recorded work and its start.",
+    condition=(
+        "Over 5 % of the idle time lies before a device's first recorded work, after its launch or in calls that "
+        "blocked."
+    ),
     says=(
-        "What devices did in the {unknown:time} before their first recorded work, after its launch: earlier work may "
-        "have run."
+        "What devices did in the {unknown:time} before their first recorded work, after its launch or while calls "
+        "blocked: earlier work may have run."
     ),
     confidence=UNKNOWN,
     unknowns=True,
@@ -108,7 +111,8 @@ def unknown_end(report: Report) -> Iterator[Match]:
     "outside-window",
     condition=(
         "Over half of the recording, and 100 ms or more, is a time in which nothing is recorded, and on one side of it "
-        "is nothing of a device, of its runtime or of a compiler. The window is then the other side."
+        "is nothing of a device, of its runtime or of a compiler. The window is then the other side. Or JAX's profiler "
+        "was in its own start or stop."
     ),
     says=(
         "What happened for {time:time} {side} the traced part: only {name:name} is recorded there"
@@ -119,13 +123,17 @@ def unknown_end(report: Report) -> Iterator[Match]:
 )
 def outside_window(report: Report) -> Iterator[Match]:
     """Such as a profiler that was started long before the program's first work."""
-    if report.outside:
-        start, end = report.idle.start, report.idle.start + report.idle.wall
-        low, high = min(one[1] for one in report.outside), max(one[2] for one in report.outside)
-        side, time = ("before", start - low) if low < start else ("after", high - end)
-        longest = max(report.outside, key=lambda one: one[2] - one[1])
-        values = {"side": side, "time": time, "name": longest[0], "more": len(report.outside) - 1 or None}
-        yield Match(0.0, values)
+    start, end = report.idle.start, report.idle.start + report.idle.wall
+    sides = {
+        "before": [one for one in report.outside if one[1] < start],
+        "after": [one for one in report.outside if one[1] >= start],
+    }
+    for side, there in sides.items():
+        if there:
+            low, high = min(one[1] for one in there), max(one[2] for one in there)
+            longest = max(there, key=lambda one: one[2] - one[1])
+            values = {"side": side, "name": longest[0], "more": len(there) - 1 or None}
+            yield Match(0.0, {**values, "time": start - low if side == "before" else high - end})
 
 
 @rule(
