@@ -134,7 +134,7 @@ def test_a_stream_with_a_limit_holds_the_host_back(limit):
             narrow, wide = et.Stream("sim:0", max_pending=limit), et.Stream("sim:0")
             for place in range(8):
                 narrow.submit(work("gemm"))
-                wide.submit(work("load", 1 if place < 7 else 10))
+                wide.submit(work("load", 0.5 if place < 7 else 10))
             narrow.synchronize()
             wide.synchronize()
         return recorder.trace
@@ -157,9 +157,9 @@ def test_faster_copies_are_those_of_a_faster_device():
                 stream.synchronize()
         return recorder.trace
 
-    slow = program("slow-copies", 0.004)
+    slow = program("slow_copies", 0.004)
     assert "copy" in slow.spans.column("category").to_pylist()
-    exact(what_if(slow, analysis.faster_copies(4)), program("fast-copies", 0.001))
+    exact(what_if(slow, analysis.faster_copies(4)), program("fast_copies", 0.001))
 
 
 def test_the_cost_of_a_launch_is_not_in_a_recording_of_submissions():
