@@ -64,8 +64,9 @@ def test_the_replay_of_any_trace_keeps_its_dependencies_and_is_the_one_made_by_h
 
 KEEP = [analysis.scale("*", 1), analysis.launch_cost(1)]
 LESS = [
-    analysis.scale("*", 0.5), analysis.scale("*", 0), analysis.remove("*"), analysis.remove("gemm"), analysis.drop_wait(),
-    analysis.remove("cuda*"), analysis.drop_sync(), analysis.launch_cost(0), analysis.faster_copies(3), analysis.fuse("*"),
+    analysis.scale("*", 0.5), analysis.scale("*", 0), analysis.remove("*"), analysis.remove("gemm"),
+    analysis.remove("cuda*"), analysis.drop_wait(), analysis.drop_sync(), analysis.launch_cost(0),
+    analysis.faster_copies(3), analysis.fuse("*"),
 ]  # fmt: skip
 OTHER = [
     analysis.scale("*", 7), analysis.queue_depth(1), analysis.add_streams(2), analysis.move("gemm", "new"),

@@ -25,6 +25,7 @@ def work(name: str, factor: float = 1) -> Callable[[], None]:
 
 
 def run(
+    *,
     factors: dict[str, float] | None = None,
     without: tuple[str, ...] = (),
     wait: bool = True,
@@ -92,7 +93,7 @@ def exact(found: analysis.WhatIf, after: et.Trace) -> None:
 
 def test_several_edits_at_once_are_the_run_that_has_them_all():
     edits = (analysis.scale("gemm", 2), analysis.drop_sync(), analysis.move("load", "third"), analysis.remove("copy"))
-    after = run({"gemm": 2}, ("copy",), wait=True, sync=False, moved=("load",))
+    after = run(factors={"gemm": 2}, without=("copy",), sync=False, moved=("load",))
     found = what_if(run(), *edits)
     # The host runs ahead of all streams; each gemm still waits for the record behind the load before it.
     assert abs(found.predicted - wall(after)) <= 0.001 * wall(after)

@@ -81,7 +81,9 @@ class BestEdits(show.Result):
     def _heading(self) -> str:
         if self.refused:
             return self.refused
-        unsafe = "".join(f"\n  left out: {each.call} saves {f.time(each.saved)}, but {each.order}" for each in self.races)
+        unsafe = "".join(
+            f"\n  left out: {each.call} saves {f.time(each.saved)}, but {each.order}" for each in self.races
+        )
         if not self.rows:
             return f"none of {f.count(self.tried, 'edit')} saves {100 * _LEAST:g} % of {f.time(self.wall)}{unsafe}"
         return f"the best of {f.count(self.tried, 'edit')}, each alone, of {f.time(self.wall)}{unsafe}"
