@@ -2,7 +2,8 @@
 
 Twelve pairs of a program and an edit run on `cpu`, before and after, five times each. A row is |predicted - real| over
 the real time, as the median of the five, and whether the interval holds the median of the real times. The speed rows
-are the CPU time of a replay (one thread: the order of the edges and the pass over them) for graphs of 1e5 and 1e7 nodes, and the ten best edits of a trace.
+are the CPU time of a replay (one thread: the order of the edges and the pass over them) for graphs of 1e5 and 1e7
+nodes, and of the ten best edits of a trace.
 """
 
 from __future__ import annotations
