@@ -112,19 +112,19 @@ def test_an_even_gap_between_works_is_no_property_of_their_stream():
 
 def test_a_call_that_waits_for_its_own_work_shows_no_queue():
     b = Builder()
-    for n in range(60):
-        t, took = n * 2_000 * US, 1_000 * US if n % 2 else 3 * US
+    for n in range(90):
+        t, took = n * 2_000 * US, 3 * US if n % 3 else 1_000 * US
         b.launch((t, t + took + 10 * US), "k", t + 10 * US, t + 10 * US + took)
     assert replay(b.trace()).queues == {}
 
 
 def test_one_graph_of_many_works_shows_no_queue():
     b = Builder()
-    for n in range(40):
+    for n in range(300):
         b.launch((n * 20 * US, n * 20 * US + 3 * US), "k", n * 20 * US + 5 * US, n * 20 * US + 10 * US)
-    call = b.call("cudaGraphLaunch", 900 * US, 1_300 * US)
-    for n in range(200):
-        b.edge("launch", call, b.work("k", (1_299 + 10 * n) * US, (1_308 + 10 * n) * US))
+    call = b.call("cudaGraphLaunch", 5_990 * US, 6_010 * US)
+    for n in range(100):
+        b.edge("launch", call, b.work("k", (6_009 + 10 * n) * US, (6_018 + 10 * n) * US))
     assert replay(b.trace()).queues == {}
 
 
