@@ -2,7 +2,8 @@
 
 Twelve pairs of a program and an edit run on `cpu`, before and after, five times each. A row is |predicted - real| over
 the real time, as the median of the five, and whether the interval holds the median of the real times. The speed rows
-are a replay (the pass over the edges) for graphs of 1e5 and 1e7 nodes, and the ten best edits of a trace.
+are the CPU time of a replay (one thread: the order of the edges and the pass over them) for graphs of 1e5 and 1e7
+nodes, and of the ten best edits of a trace.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def speed(options: Options) -> Iterator[Row]:
 
 
 def replay_time(nodes: int, times: int) -> tuple[float, ...]:
-    """Ms for the order of the edges and one pass; each node follows the one before it, half of them one more."""
+    """Ms of CPU for the order of the edges and one pass; each node follows the one before it, half of them one more."""
     rng = np.random.default_rng(1)
     target = np.arange(1, nodes)
     more = np.arange(100, nodes, 2)
@@ -173,9 +174,9 @@ def replay_time(nodes: int, times: int) -> tuple[float, ...]:
     lag, duration = rng.integers(0, 100, len(source)), rng.integers(0, 1_000, nodes)
 
     def once() -> float:
-        begin = time.perf_counter()
+        begin = time.process_time()
         schedule(plan_of(source, target, nodes), lag, duration, 0)
-        return (time.perf_counter() - begin) * 1e3
+        return (time.process_time() - begin) * 1e3
 
     measure: Callable[[], float] = once
     return tuple(measure() for _ in range(times))

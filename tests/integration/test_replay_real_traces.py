@@ -41,7 +41,9 @@ def test_the_unedited_replay_is_the_recording():
 
 
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize(("name", "worst"), [("nvidia_compare_before", 0.02), ("nvidia_compare_after", 0.04)])
+# One step of nvidia_compare_after: in the second half of its backward pass copies take six times as long and the gaps
+# of the stream 7 us instead of 1, for a reason that the trace does not hold.
+@pytest.mark.parametrize(("name", "worst"), [("nvidia_compare_before", 0.02), ("nvidia_compare_after", 0.035)])
 def test_lags_measured_in_every_other_step_replay_the_rest(name, worst, first):
     view = View(opened(name))
     steps = steps_of(view)
@@ -52,11 +54,11 @@ def test_lags_measured_in_every_other_step_replay_the_rest(name, worst, first):
     model = modelled(network, used)
     assert (model.latencies.lag != latencies_of(network).lag).any()
     replayed = lengths_of(view, steps, HostClock(network, model.schedule))
-    errors = [abs(new - step.duration) / step.duration for step, new in zip(steps, replayed, strict=True)][
-        1 - first :: 2
-    ]
-    assert np.median(errors) <= 0.02
-    assert max(errors) <= worst  # one step of nvidia_compare_after has waits that the trace does not show
+    recorded = np.array([step.duration for step in steps])[1 - first :: 2]
+    off = np.array(replayed)[1 - first :: 2] - recorded
+    assert abs(off.sum()) <= 0.02 * recorded.sum()
+    assert np.median(np.abs(off) / recorded) <= 0.01
+    assert (np.abs(off) / recorded).max() <= worst
 
 
 def test_the_launch_queue_is_found_and_kernels_twice_as_fast_save_what_it_allows():
@@ -77,9 +79,12 @@ def test_other_traces_have_no_queue(path):
 def test_without_its_loader_a_run_is_at_best_as_long_as_its_devices_take():
     found = what_if(opened("nvidia_resnet50_loader0"), remove("enumerate(DataLoader)*"))
     assert found.at_best
-    # Each step copies from pageable memory behind the work of the step before: the device's time of a step, six times.
+    # Each step copies its batch from pageable memory and synchronizes the stream: it waits for the device twice, behind
+    # all work of the step before. Only a program without these waits would be done as soon as its host code is.
     assert 0.690 <= found.predicted / 1e9 <= 0.720
     found.trace.check()
+    apart = what_if(opened("nvidia_resnet50_loader0"), remove("enumerate(DataLoader)*"), drop_sync())
+    assert 0.630 <= apart.predicted / 1e9 <= 0.670
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".json.gz"))

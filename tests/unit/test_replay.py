@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eventide.analysis import View, replay
+from eventide.analysis import View, remove, replay, what_if
 from eventide.analysis.schedule._dependencies import INFERRED, QUEUE, SYNC, WAIT
 from eventide.analysis.schedule._inferred_edges import completed
 from eventide.analysis.schedule._replay import model_of
@@ -93,3 +93,43 @@ def test_a_full_launch_queue_has_its_depth_and_its_edges():
 def test_an_empty_trace_has_an_empty_schedule():
     found = replay(Trace({}))
     assert (found.wall, found.replayed, found.error) == (0, 0, 0)
+
+
+def test_an_even_gap_between_works_is_no_property_of_their_stream():
+    """Each work is launched when the last is complete, always 1 ms after it; how long the launch takes varies."""
+    b = Builder()
+    t, jitter = 0, (4, 13, 22, 9, 17, 5, 26, 11)
+    for step, wait in enumerate(jitter):
+        end = t + (wait + 300) * US
+        work = b.launch((t, t + 3 * US), "gemm", t + wait * US, end)
+        sync = b.call("cudaStreamSynchronize", t + 4 * US, end + 2 * US, category="sync")
+        b.edge("synchronize", work, sync)
+        t = end + (1_000 - jitter[(step + 1) % 8]) * US
+        b.span(b.thread(), "load", end + 2 * US, t)
+    found = what_if(b.trace(), remove("load"))
+    assert found.predicted < found.wall - 7 * 960 * US
+
+
+def test_a_call_that_waits_for_its_own_work_shows_no_queue():
+    b = Builder()
+    for n in range(90):
+        t, took = n * 2_000 * US, 3 * US if n % 3 else 1_000 * US
+        b.launch((t, t + took + 10 * US), "k", t + 10 * US, t + 10 * US + took)
+    assert replay(b.trace()).queues == {}
+
+
+def test_one_graph_of_many_works_shows_no_queue():
+    b = Builder()
+    for n in range(300):
+        b.launch((n * 20 * US, n * 20 * US + 3 * US), "k", n * 20 * US + 5 * US, n * 20 * US + 10 * US)
+    call = b.call("cudaGraphLaunch", 5_990 * US, 6_010 * US)
+    for n in range(100):
+        b.edge("launch", call, b.work("k", (6_009 + 10 * n) * US, (6_018 + 10 * n) * US))
+    assert replay(b.trace()).queues == {}
+
+
+def test_work_that_a_device_launches_has_no_host_thread():
+    b = Builder()
+    parent, child = b.work("parent", 0, 10 * US), b.work("child", 5 * US, 20 * US, stream=20)
+    b.edge("launch", parent, child)
+    assert replay(b.trace()).wall == 20 * US

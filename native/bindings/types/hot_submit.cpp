@@ -63,6 +63,7 @@ struct Submission {
     std::vector<Access> reads;
     std::vector<Access> writes;
     bool known = false;
+    std::string_view category = {};  // of its span; empty: work
 };
 
 // Resolves what declared work reads and writes. An error is logged, not raised: listening must not break the program.
@@ -93,6 +94,7 @@ bool fire_submission(Stream& stream, uint64_t work, int64_t time, const Submissi
     r.stream = stream.id;
     r.work = work;
     r.name = s.name;
+    r.group = s.category;
     r.accesses_known = s.known;
     r.reads = s.reads.data();
     r.writes = s.writes.data();
@@ -347,7 +349,7 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
         const uint64_t bytes = uint64_t(to->len);
         Submission s;
         if (hub::listening(Hook::work_submission))
-            s = {"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true};
+            s = {"copy", {{uint64_t(from->buf), bytes}}, {{uint64_t(to->buf), bytes}}, true, "copy"};
         out = submit_native(*stream, views, s, [&](Future* f, PyObject* keep) -> NativeWork* {
             return new_or_raise<CopyWork>(to->buf, from->buf, size_t(bytes), f, keep);
         });

@@ -24,7 +24,7 @@ class Launches:
     begin: Ints  # when the host asked: the start of the call
     end: Ints  # when the call was over
     call: Ints  # row of the call
-    thread: Ints  # track of the host thread
+    thread: Ints  # track of the host thread; -1 as well where a device launched it
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ def _launches(view: View) -> Launches:
     begin[target] = np.where(has_call, view.start[row], edges.from_time[known]) if view.count else begin[target]
     end[target] = np.where(has_call, view.end[row], edges.from_time[known]) if view.count else end[target]
     call[target] = np.where(has_call, source, -1)
-    thread[target] = edges.from_track[known]
+    hosts = np.array([*(kind == "thread" for kind in view.track_kind), False], dtype=bool)
+    origin = edges.from_track[known]
+    thread[target] = np.where(hosts[origin], origin, -1)  # a device may launch work as well
     return Launches(begin, end, call, thread)
 
 

@@ -84,7 +84,7 @@ def _segments(view: View, threads: list[int]) -> tuple[Ints, Ints]:
     if len(threads) == 1:
         found = nests.get(threads[0])
     else:
-        rows = np.concatenate([nests[thread].rows for thread in threads if thread in nests])
+        rows = np.concatenate([np.empty(0, np.int64), *(nests[thread].rows for thread in threads if thread in nests)])
         rows = rows[np.lexsort((-view.end[rows], view.start[rows]))]
         found = nest(rows, view.start[rows], view.end[rows])
     if found is None or len(found.owner) == 0:

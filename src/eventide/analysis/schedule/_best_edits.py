@@ -22,7 +22,7 @@ from eventide.analysis.schedule._draft import draft_of
 from eventide.analysis.schedule._edits import Edit, drop_sync, drop_wait, fuse, move, named, overlap, scale
 from eventide.analysis.schedule._interval import finish
 from eventide.analysis.schedule._replay import Model, model_of
-from eventide.analysis.schedule._what_if import limits_of, unexplained_of, what_if
+from eventide.analysis.schedule._what_if import WhatIf, limits_of, unexplained_of, what_if
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.trace import Trace
 
@@ -51,12 +51,16 @@ class BestEdit:
 
 @dataclass(frozen=True, repr=False)
 class BestEdits(show.Result):
-    """`tried` candidates were replayed. `rows` is empty where the model's error is larger than every gain."""
+    """`tried` candidates were replayed. `rows` is empty where the model's error is larger than every gain.
+
+    `races` are edits that save as much and that the sanitizer forbids: no recommendations.
+    """
 
     wall: int
     unexplained: float
     tried: int
     rows: tuple[BestEdit, ...]
+    races: tuple[BestEdit, ...]
     refused: str | None
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
@@ -77,9 +81,12 @@ class BestEdits(show.Result):
     def _heading(self) -> str:
         if self.refused:
             return self.refused
+        unsafe = "".join(
+            f"\n  left out: {each.call} saves {f.time(each.saved)}, but {each.order}" for each in self.races
+        )
         if not self.rows:
-            return f"none of {f.count(self.tried, 'edit')} saves {100 * _LEAST:g} % of {f.time(self.wall)}"
-        return f"the best of {f.count(self.tried, 'edit')}, each alone, of {f.time(self.wall)}"
+            return f"none of {f.count(self.tried, 'edit')} saves {100 * _LEAST:g} % of {f.time(self.wall)}{unsafe}"
+        return f"the best of {f.count(self.tried, 'edit')}, each alone, of {f.time(self.wall)}{unsafe}"
 
 
 def best_edits(trace: Trace | View, count: int = 10) -> BestEdits:
@@ -108,12 +115,18 @@ def best_edits(trace: Trace | View, count: int = 10) -> BestEdits:
         refused = f"the model does not explain {100 * unexplained:.2f} % of the time, more than any edit saves ({best})"
         gains = {}
     top = [edit for edit in sorted(gains, key=lambda each: -gains[each]) if gains[edit] > unexplained * wall]
-    rows = tuple(_row(view, edit) for edit in top[:count])
-    return BestEdits(wall, unexplained, len(found), rows, refused)
+    rows: list[BestEdit] = []
+    races: list[BestEdit] = []
+    for edit in top:
+        result = what_if(view, edit)
+        racy = result.verdict is not None and bool(result.verdict.races)
+        (races if racy else rows).append(_row(view, edit, result))
+        if len(rows) == count:
+            break
+    return BestEdits(wall, unexplained, len(found), tuple(rows), tuple(races), refused)
 
 
-def _row(view: View, edit: Edit) -> BestEdit:
-    found = what_if(view, edit)
+def _row(view: View, edit: Edit, found: WhatIf) -> BestEdit:
     order = str(found.verdict) if found.verdict is not None else None
     low, high = found.wall - found.high, found.wall - found.low
     words = f"{edit.kind} {edit.factor:g}" if edit.kind == "scale" else edit.kind
@@ -144,7 +157,8 @@ def _candidates(model: Model) -> Iterator[Edit]:
     links = model.network.links
     blocked = model.network.row[links.target[links.kind == deps.SYNC]]
     yield drop_sync()
-    for name in _most(view, np.unique(blocked[blocked >= 0])):
+    calls = _most(view, np.unique(blocked[blocked >= 0]))
+    for name in calls if len(calls) > 1 else ():
         yield drop_sync(name)
     yield drop_wait()
     for name in _most(view, rows[view.bits[rows] == COPY]):

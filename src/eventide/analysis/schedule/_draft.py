@@ -82,14 +82,15 @@ class Draft:
     def order_streams(self, tracks: list[int]) -> None:
         """Put the work of these streams into the order of its launches."""
         launched = launches_of(self.view).begin[self.rows]
-        asked = np.where(launched == NEVER, self.view.start[self.rows], launched)
+        start = self.view.start[self.rows]
+        asked = np.where(launched == NEVER, start, np.minimum(launched, start))  # clocks may disagree
         mine = np.isin(self.track, tracks)
         gone = np.zeros(len(self.duration), bool)
         gone[self.hosts + np.flatnonzero(mine)] = True
         self.keep(~((self.kind == deps.STREAM) & gone[self.target]))
         for track in tracks:
             here = np.flatnonzero((self.track == track) & ~self.removed)
-            here = here[np.lexsort((self.view.start[self.rows[here]], asked[here]))] + self.hosts
+            here = here[np.lexsort((start[here], asked[here]))] + self.hosts
             self.add(deps.STREAM, here[:-1], here[1:], self.stream_lag(track))
 
     def plan(self) -> Plan:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from eventide.analysis._host_calls import NEVER, launches_of
 from eventide.analysis._view import Bools, Ints
 from eventide.analysis.schedule._dependencies import CALL, LAUNCH, STREAM, Links, Network
 
@@ -36,7 +37,7 @@ def latencies_of(network: Network, nodes: Bools | None = None) -> Latencies:
     """Measure at the edges into `nodes` (all of them by default)."""
     found = network.links
     delta = network.at[found.target] - network.until[found.source]
-    use = found.group >= 0
+    use = (found.group >= 0) & ~_complete_at_launch(network)
     if nodes is not None:
         use &= nodes[found.target]
     count = len(network.groups)
@@ -62,6 +63,15 @@ def latencies_of(network: Network, nodes: Bools | None = None) -> Latencies:
         lag[group] = min(int(lag[group]), usual)
         table[1, group], table[2, group] = min(0, lag[group]), 2 * max(lag[group], 0)
     return Latencies(lag, table[1], table[2], numbers)
+
+
+def _complete_at_launch(network: Network) -> Bools:
+    """Edges to the next work of a stream that was launched after the end of the last: it waited for its launch."""
+    found, launched = network.links, launches_of(network.view).begin
+    row = network.row[found.target]
+    asked = np.where(row >= 0, launched[row], NEVER) if len(launched) else np.full(len(row), NEVER)
+    late: Bools = (found.kind == STREAM) & (asked > network.until[found.source])
+    return late
 
 
 def _measured(kind: Ints, numbers: Ints, lag: Ints) -> Bools:

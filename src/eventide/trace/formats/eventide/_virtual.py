@@ -99,7 +99,12 @@ def _moved(trace: Trace, real: Ints, clock: Ints, begin: int) -> Trace:
     end = start + _numbers(spans.column("duration"))
     spans = _with(spans, "start", moved(start))
     spans = _with(spans, "duration", moved(end) - moved(start))
-    tables["spans"] = _with(spans, "submit", moved(_numbers(spans.column("submit"))))
+    spans = _with(spans, "submit", moved(_numbers(spans.column("submit"))))
+    # The time that the functions ran on a core is real; beside virtual durations it means nothing.
+    place = spans.schema.get_field_index("cpu")
+    tables["spans"] = spans.set_column(
+        place, spans.schema.field(place), pa.nulls(spans.num_rows, spans.schema.field(place).type)
+    )
     return trace.replace({"clock": {**trace.metadata["clock"], "name": "virtual"}}, **tables)
 
 
