@@ -113,9 +113,9 @@ def _one(name: str) -> str:
 
 
 def first_finding(report: dict[str, Any] | None) -> str:
-    """Its text; "-" without one."""
-    findings = (report or {}).get("findings") or []
-    return str(findings[0]["text"]) if findings else "-"
+    """Its text, or what is not known; "-" without either."""
+    found = [*((report or {}).get("findings") or []), *((report or {}).get("not_known") or [])]
+    return str(found[0]["text"]) if found else "-"
 
 
 def cell(text: str) -> str:
