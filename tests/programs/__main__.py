@@ -27,8 +27,9 @@ HEAD = """# Programs that were not written for Eventide
 `python -m tests.programs` runs each program alone and under `eventide run`, and writes this page. "Same" is output,
 errors and exit code, without times, ports, process ids and lines of Eventide ("eventide: ..."); "recorded" is what the
 newest recording of the folder has, "first" the first finding of `eventide report`. A row is of the latest run of its
-program; seconds are wall times on a shared machine with two cores, "CPU more" is what all its processes used more than
-alone: both are the best of three runs of each, or of one for a program that needs over two seconds alone.
+program; seconds are wall times on a machine with two cores, which was busy with other work, "CPU more" is what all its
+processes used more than alone: both are the best of three runs, or of one if the program needs over two seconds alone.
+Python is 3.11; the row of `--pid` is of 3.14 (Debian sid).
 
 What differs: at a crash `faulthandler` lists all threads, and the sampler of Eventide is one.
 
