@@ -8,7 +8,7 @@ from tests.programs.__main__ import PROGRAMS, contents, line, measure
 
 pytestmark = pytest.mark.heavy
 QUICK = ["timeit", "threads", "exit code 3", "an exception", "a kill (SIGKILL)", "C++ extension with spans"]
-QUICK += ["a full disk", "a daemon, fork twice", "os.execv"]
+QUICK += ["a full disk", "a daemon, fork twice", "os.execv", "mpirun of two", "scikit-learn"]
 
 
 @pytest.mark.parametrize("program", [each for each in PROGRAMS if each.name in QUICK], ids=lambda each: each.name)

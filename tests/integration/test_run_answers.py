@@ -1,4 +1,4 @@
-"""The summary and the report of a run answer something useful for every program, also one that fails or ends at once."""
+"""The summary and the report of a run have an answer for every program, also for one that fails or ends at once."""
 
 from __future__ import annotations
 

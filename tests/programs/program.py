@@ -52,6 +52,7 @@ class Ran:
     out: str
     err: str
     seconds: float
+    cpu: float = 0.0  # seconds, of all its processes
 
 
 _VARIES = (
@@ -81,7 +82,7 @@ def run(program: Program, command: Sequence[str], folder: Path) -> Ran:
     if program.prepare is not None:
         program.prepare(folder)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
-    began = time.monotonic()
+    began, spent = time.monotonic(), _cpu_of_children()
     with subprocess.Popen(
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True, preexec_fn=_interruptible,  # noqa: PLW1509 - one thread
@@ -93,10 +94,15 @@ def run(program: Program, command: Sequence[str], folder: Path) -> Ran:
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-    seconds = time.monotonic() - began
+    seconds, cpu = time.monotonic() - began, _cpu_of_children() - spent
     in_order = not program.sorted_output
     out, err = (text.replace(str(folder), "<folder>") for text in (out, err))
-    return Ran(process.returncode, plain(out, in_order=in_order), plain(err, in_order=in_order), seconds)
+    return Ran(process.returncode, plain(out, in_order=in_order), plain(err, in_order=in_order), seconds, cpu)
+
+
+def _cpu_of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def alone(program: Program, folder: Path) -> Ran:

@@ -61,7 +61,8 @@ CASES = [
         says="Where the 1.00 s went: Python stacks are sampled every 10.0 ms; `eventide run --sample 1`.",
     ),
     Case(
-        "step-parts", lambda: trained(30), {"steps": 4, "median": 100, "parts": "40 % forward, 30 % optimizer, 30 % other"},
+        "step-parts", lambda: trained(30),
+        {"steps": 4, "median": 100, "parts": "40 % forward, 30 % optimizer, 30 % other"},
         lambda: trained(30, with_parts=False), says="Of 4 steps (median 100 ns): 40 % forward",
         remedy="See which operators took it: `eventide trace summary`.",
     ),

@@ -42,6 +42,14 @@ LINALG = ("<module>", "/lib/python3.11/site-packages/numpy/linalg/__init__.py", 
 NUMPY = ("<module>", "/lib/python3.11/site-packages/numpy/__init__.py", 9)
 
 
+def test_frames_of_this_package_count_for_the_line_that_called_them() -> None:
+    own = ("Children._born", str(Path(et.__file__).with_name("run") / "_children.py"), 143)
+    at_exit = [(10, 0, [("close", own[1], 3)], False)]
+    found = samples(trace_of([*at_exit, (20, 0, [own, F, MAIN], False), (30, 0, [own, F, own, MAIN], True)]))
+    (row,) = [row for row in found.functions if row.self_time]
+    assert (row.function, row.line, found.count) == ("f", 3, 2)
+
+
 def test_a_sample_counts_for_the_time_since_the_sweep_before() -> None:
     found = samples(trace_of([(10, 0, [F, MAIN], False), (20, 0, [F, MAIN], False), (120, 0, [G, F, MAIN], True)]))
     rows = {row.function: row for row in found.functions}

@@ -74,6 +74,14 @@ def test_the_callback_runs_at_once_for_a_module_that_is_already_imported(framewo
     assert called == ["now"]
 
 
+def test_a_callback_may_wait_for_the_same_module_whose_import_is_not_complete_yet(framework) -> None:
+    framework("frame_n", "value = 1")
+    called: list = []
+    when_imported("frame_n", lambda: when_imported("frame_n", lambda: called.append(sys.modules["frame_n"].value)))
+    importlib.import_module("frame_n")
+    assert called == [1]
+
+
 def test_a_closed_import_hook_calls_nothing(framework) -> None:
     framework("frame_c")
     called: list = []

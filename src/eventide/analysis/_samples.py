@@ -22,6 +22,7 @@ from eventide.trace import Trace
 
 _WITHIN_A_SWEEP = 20_000  # ns between the samples of two threads; periods are longer
 RUNPY = "<frozen runpy>"  # of `python -m`: the same frames for every module
+Frame = tuple[str, str, int]  # function, file, line
 _TRACK = "samples of "  # what the sampler puts before the name of a thread
 
 
@@ -109,7 +110,7 @@ class SampledStack:
     """One stack of one thread, running or waiting, and its time. Frames are innermost first."""
 
     thread: str
-    frames: tuple[tuple[str, str, int], ...]  # function, file, line
+    frames: tuple[Frame, ...]
     waiting: bool
     samples: int
     time: int
@@ -147,11 +148,11 @@ def _stacks(view: View) -> list[SampledStack]:
     np.add.at(sums, place, weight)
     frames = _frames(view, np.unique(key[1]))
     names = _thread_names(view, np.unique(pid).tolist())
-    found = [
+    return [
         SampledStack(names[t] if t >= 0 else "unknown", frames.get(s, ()), bool(w), int(count), int(total))
         for t, s, w, count, total in zip(*key.tolist(), counts.tolist(), sums.tolist(), strict=True)
+        if s not in frames or frames[s]  # else a thread of ours, or what we run at exit
     ]
-    return [each for each in found if not (each.frames and is_own_frame(each.frames[-1][1]))]
 
 
 def _thread_names(view: View, sampled: list[int]) -> list[str]:
@@ -186,13 +187,27 @@ def sweep_weights(time: Ints, period: int) -> Ints:
     return found
 
 
-def _frames(view: View, stacks: Ints) -> dict[int, tuple[tuple[str, str, int], ...]]:
+def _frames(view: View, stacks: Ints) -> dict[int, tuple[Frame, ...]]:
     known = stacks[(stacks >= 0) & (stacks < view.trace.stacks.num_rows)]
     rows = view.trace.stacks.column("frames").take(pa.array(known)).to_pylist()
     return {
-        number: tuple((frame["function"] or "?", frame["file"] or "", frame["line"] or 0) for frame in frames or ())
+        number: _without_own(
+            tuple((frame["function"] or "?", frame["file"] or "", frame["line"] or 0) for frame in frames or ())
+        )
         for number, frames in zip(known.tolist(), rows, strict=True)
     }
+
+
+def _without_own(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Without frames of this package: their time is that of the line that called them. Imports name theirs.
+
+    None are left if the outermost is ours.
+    """
+    if frames and is_own_frame(frames[-1][1]):
+        return ()
+    if any(is_import(file) for _, file, _ in frames):
+        return frames
+    return tuple(frame for frame in frames if not is_own_frame(frame[1]))
 
 
 class _Sums:

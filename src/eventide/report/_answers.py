@@ -46,12 +46,16 @@ def render_summary(result: Summary, most: int = 25) -> RenderableType:
         parts += [table("Device", ("stream", "work items", "busy", "of wall", "idle"), rows, 2), Text("")]
     else:
         parts += [Text(NO_DEVICE), Text("")]
-    parts += [host_table(result, most), Text("")]
+    if result.host:
+        parts += [host_table(result, most), Text("")]
+    else:
+        parts.append(Text("No span of the host was recorded; sampled stacks are in `eventide report`."))
     rows = [
         [row.thread, f"{row.count:,}", f.time(row.recorded), f.time(row.unrecorded), f.time(row.blocked)]
         for row in result.threads[:most]
     ]
-    parts.append(table("Host thread", ("spans", "recorded", "not recorded", "blocked"), rows))
+    if rows:
+        parts.append(table("Host thread", ("spans", "recorded", "not recorded", "blocked"), rows))
     if result.sync_count:
         parts.append(Text(f"{f.count(result.sync_count, 'synchronization')}, {f.time(result.sync_time)} in all"))
     return Group(*parts)

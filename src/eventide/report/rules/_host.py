@@ -11,6 +11,7 @@ from eventide.report._gather import Report
 from eventide.report.rules._facts import is_torch, mostly_copies
 from eventide.report.rules._rule import Match, rule
 
+_MOST_OF_STEPS = 0.6  # the least weight of compiling that is most of the steps: above that of their other parts
 _BLOCKED = (
     "The host blocked {times} for {total:time}, {most}in {name:name}[ in {inside:name}][: {calls}]"
     "[; {device} worked for {worked:of blocked} of it]."
@@ -100,7 +101,14 @@ def compile_time(report: Report) -> Iterator[Match]:
         values: dict[str, Any] = {"compiles": compile_.count, "time": compile_.time, "wall": compile_.wall}
         reason = next((f"of {row.name} since {row.reasons[0]}" for row in compile_.table if row.reasons), None)
         values |= {"name": first.name, "count": first.count, "recompiles": compile_.recompiles, "reason": reason}
-        yield Match(compile_.time / compile_.wall, values)
+        share = compile_.time / compile_.wall
+        yield Match(share, values, weight=max(share, _MOST_OF_STEPS) if _is_most_of_steps(report) else share)
+
+
+def _is_most_of_steps(report: Report) -> bool:
+    """Whether the steps of a training on the host mostly compiled."""
+    times = report.phases.totals()
+    return not report.breakdown.devices and 0 < sum(times.values()) <= 2 * times["compile"]
 
 
 @rule(

@@ -101,8 +101,10 @@ def main_thread_waited(report: Report) -> Iterator[Match]:
 @rule(
     "imports",
     condition="Imports took 5 % of the sampled time or more, and 100 ms or more.",
-    says="Imports took {time:time}[ ({share:of wall} of {wall:time})][, by several threads or processes within {whole:time}], "
-    "most in {module} ({most:time}).",
+    says=(
+        "Imports took {time:time}[ ({share:of wall} of {wall:time})]"
+        "[, by several threads or processes within {whole:time}], most in {module} ({most:time})."
+    ),
     remedy="Import where it is used what a run may not need; `python -X importtime` lists each module.",
     confidence=RECORDED,
 )

@@ -165,7 +165,9 @@ def unfinished_spans(report: Report) -> Iterator[Match]:
 @rule(
     "not-sampled",
     condition="A run was recorded, and it has neither a span nor a sample.",
-    says="Where the {wall:time} went: Python stacks are sampled every {period:time}[; `eventide run --sample {finer}`].",
+    says=(
+        "Where the {wall:time} went: Python stacks are sampled every {period:time}[; `eventide run --sample {finer}`]."
+    ),
     confidence=RECORDED,
     unknowns=True,
 )
