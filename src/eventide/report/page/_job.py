@@ -19,12 +19,14 @@ svg text { fill: CanvasText; }
 table { border-collapse: collapse; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; font-variant-numeric: tabular-nums; }
 .number { text-align: right; }
+#tables { margin-top: 1.2rem; }
 .scroll { overflow: auto; max-height: 40rem; margin-bottom: 1.2rem; }
 .note { color: GrayText; }
 .missing { fill: none; stroke: GrayText; stroke-width: 0.5; }
 .compute { fill: #3b7dd8; } .wait { fill: #d9534f; } .transfer { fill: #e0a030; } .other { fill: #9aa5b1; }
 """
 _CELLS = 200  # steps, and ranks, of the heat map: more are joined, and a cell shows the slowest of them
+_LABEL = 17  # percent of the width, for the names of ranks
 _SCALE = ("#f1f5f9", "#c6dbef", "#9ecae1", "#6baed6", "#f6b26b", "#e67e22", "#c0392b")
 
 
@@ -47,7 +49,7 @@ def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str
 def heat_map(report: JobReport) -> str:
     """Rank by step: what each rank needed beyond the median of the ranks, without its waiting for others."""
     lengths = own_lengths(report)
-    ranks = sorted({rank for row in lengths.values() for rank in row})
+    ranks = [row.rank for row in report.imbalance.ranks]
     steps = list(lengths)
     if not ranks or not steps:
         return ""
@@ -71,13 +73,14 @@ def heat_map(report: JobReport) -> str:
     return (
         '<section id="heat"><h2>Ranks and steps</h2><p class="note">A row is a rank, a column a step. Colour: the time '
         "of the rank in the step without waiting for others, against the median of the ranks; red is 30 % more or "
-        "beyond.</p>"
+        "beyond; empty: not known.</p>"
         f'<svg role="img" aria-label="{text(label)}" height="{height}">{marks}{drawn}</svg></section>'
     )
 
 
 def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
-    """By step and rank: its length less what it waited in collectives of that step."""
+    """By step and rank: its length less what it waited in collectives of that step; ranks whose waiting is known."""
+    away = set(report.clocks.unaligned)
     found = report.clocks.matched
     waited: dict[tuple[str | None, int], float] = {}
     steps = [found.steps[each] for each in found.collective.tolist()]
@@ -89,6 +92,7 @@ def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
         step: {
             rank: length - waited.get((step, rank), waited.get((None, rank), 0.0) if only else 0.0)
             for rank, length in row.items()
+            if rank not in away
         }
         for step, row in report.imbalance.lengths.items()
     }
@@ -113,7 +117,7 @@ def _cell(
                 worst = own / usual
                 who = f"rank {rank}, {step}: {f.time(own)}, {100 * (worst - 1):+.1f} % against the median"
     if worst is None:
-        return f"rank {_span(ranks)}, {_span(steps)}: not recorded", 'class="missing"', place
+        return f"rank {_span(ranks)}, {_span(steps)}: not known", 'class="missing"', place
     shade = int(np.clip((worst - 0.95) / 0.05, 0, len(_SCALE) - 1))
     return who, f'fill="{_SCALE[shade]}"', place
 
@@ -131,18 +135,18 @@ def three_ranks(report: JobReport) -> str:
     found, clocks = report.clocks.matched, report.clocks
     known = np.isfinite(clocks.error)
     low, high = float(clocks.start[known].min()), float(clocks.end[known].max())
-    scale = 88 / max(high - low, 1.0)
+    scale = (100 - _LABEL) / max(high - low, 1.0)
     lines = []
     for line, (rank, word) in enumerate(chosen):
         rows = np.flatnonzero((found.rank == found.ranks.index(rank)) & known)
         lines.append(f'<text x="0" y="{line * 26 + 16}">rank {rank} ({word})</text>')
-        lines.append(_bar("compute", 12, 88, line))
+        lines.append(_bar("compute", _LABEL, 100 - _LABEL, line))
         for row in rows[:5000].tolist():
             start, end = float(clocks.start[row]) - low, float(clocks.end[row]) - low
             wait = float(np.nan_to_num(report.waiting.waits[row]))
             title = f"{found.name(int(found.collective[row]))}: waited {f.time(wait)} of {f.time(end - start)}"
             pieces = (("wait", start, wait), ("transfer", start + wait, end - start - wait))
-            parts = "".join(_bar(kind, 12 + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
+            parts = "".join(_bar(kind, _LABEL + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
     return (
         f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis, '
