@@ -146,7 +146,9 @@ def three_ranks(report: JobReport) -> str:
             wait = float(np.nan_to_num(report.waiting.waits[row]))
             title = f"{found.name(int(found.collective[row]))}: waited {f.time(wait)} of {f.time(end - start)}"
             pieces = (("wait", start, wait), ("transfer", start + wait, end - start - wait))
-            parts = "".join(_bar(kind, _LABEL + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
+            parts = "".join(
+                _bar(kind, _LABEL + scale * at, scale * time, line) for kind, at, time in pieces if time > 0
+            )
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
     return (
         f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis, '
