@@ -43,8 +43,10 @@ _BYTES = {
 }  # fmt: skip
 
 # What the operator record_param_comms says about the kernel that it launches, if the kernel does not say it itself.
-_OF_THE_CALL = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "In split size", "Out split size",
-                "Rank", "Src Rank", "Dst Rank", "Process Group Name", "Process Group Ranks", "Seq", "Comms Id")  # fmt: skip
+_OF_THE_CALL = (
+    "Collective name", "dtype", "In msg nelems", "Out msg nelems", "In split size", "Out split size", "Rank",
+    "Src Rank", "Dst Rank", "Process Group Name", "Process Group Ranks", "Seq", "Comms Id",
+)  # fmt: skip
 
 
 @dataclass
