@@ -92,6 +92,32 @@ def test_a_worker_killed_at_a_third_changes_nothing(traces, tmp_path):
     assert (done.digest, done.ranks, done.left_out) == (whole.digest, 9, ())
 
 
+def test_an_import_without_its_scheduler_ends_in_words_and_continues_later(traces, tmp_path):
+    with cluster(1) as (address, _):
+        (scheduler,) = (
+            int(path.name)
+            for path in Path("/proc").glob("[0-9]*")
+            if address.rpartition(":")[2] in command_of(path) and "dask_scheduler" in command_of(path)
+        )
+
+        def progress(done, *_):
+            if done == 2:
+                os.kill(scheduler, signal.SIGKILL)
+
+        with pytest.raises(UsageValueError, match=r"the Dask scheduler at 'tcp://.*' is gone .* are kept: start one"):
+            import_job(traces, tmp_path / "job", cluster=address, progress=progress)
+    finished = len(list((tmp_path / "job").glob("rank=*")))
+    assert finished >= 2
+    assert import_job(traces, tmp_path / "job", processes=1).repeated == 9 - finished
+
+
+def command_of(path):
+    try:
+        return (path / "cmdline").read_text("utf-8").replace("\0", " ")
+    except OSError:
+        return ""
+
+
 def kill_worker_of(nanny):
     """Kill -9 what the nanny has started: the process that executes tasks."""
     found = []

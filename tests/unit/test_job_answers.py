@@ -106,6 +106,19 @@ def test_a_job_of_one_rank_or_of_none_that_match_says_so(make):
         answer(make(Plan(ranks=1)))
 
 
+def test_a_job_of_broadcasts_says_that_they_tie_no_clocks(make):
+    job = make(Plan(ranks=2))
+    folder = job.path.parent
+    for rank in range(2):
+        text = (folder / f"rank{rank}.json").read_text("utf-8").replace('"allreduce"', '"broadcast"')
+        (folder / f"rank{rank}.json").write_text(text, "utf-8")
+    import_job([folder / f"rank{rank}.json" for rank in range(2)], job.path, processes=1)
+    with pytest.raises(
+        UsageValueError, match=r"3 collectives of several ranks match, but none .* job imbalance` needs"
+    ):
+        answer(open_job(job.path))
+
+
 def test_different_collectives_under_one_key_are_refused_with_both_ranks(make, tmp_path):
     job = make(SLOW)
     text = (tmp_path / "traces0" / "rank3.json").read_text("utf-8").replace("allreduce", "_allgather_base")

@@ -76,7 +76,8 @@ void* answer_until_stopped(void* argument) {
         socklen_t length = sizeof from;
         Message message;
         auto* peer = reinterpret_cast<sockaddr*>(&from);
-        const ssize_t got = recvfrom(mine->socket.fd, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC, peer, &length);
+        const ssize_t got =
+            recvfrom(mine->socket.fd, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC, peer, &length);
         message.received = now_ns();
         if (got != sizeof message || std::memcmp(message.token, mine->expected.token, token_bytes)) continue;
         message.answered = now_ns();
@@ -95,7 +96,7 @@ bool ask(int fd, const Message& token, int patience_ms, ClockPair& pair) {
         if (poll(&wait, 1, int(left)) < 0 && errno != EINTR) return false;
         const ssize_t got = recv(fd, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
         const int64_t returned = now_ns();
-        if (got < 0 && errno != EAGAIN && errno != EINTR) return false;  // nobody is at the port
+        if (got < 0 && errno != EAGAIN && errno != EINTR) return false;  // there is none at the port
         // An answer to an earlier question may be late.
         if (got != sizeof message || message.sent != sent || std::memcmp(message.token, token.token, token_bytes))
             continue;

@@ -4,7 +4,7 @@ import_job     files -> a directory, a rank at a time                _import, _i
                on this machine or on a cluster                      _pool, _worker, _dask
 open_job, Job  the small tables of all ranks                        _job, _schema
                the collectives of a rank, and their keys            _collectives
-align_job      which collectives are one, and the ranks' clocks     _match, _clocks
+align_job      which collectives are one, and the ranks' clocks     _match, _clocks, _ties
 answer         every answer, and what is missing                    _answers
 waiting        waiting and transfer; who was waited for             _waiting
 stragglers     how much faster without them, and their causes       _stragglers

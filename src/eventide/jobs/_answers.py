@@ -49,10 +49,7 @@ def answer(job: Job, step: Callable[[str], None] = lambda _: None) -> JobReport:
     step("waiting")
     waits = waiting(clocks)
     if not waits.rows:
-        raise UsageValueError(
-            f"{str(job.path)!r}: no collective of two ranks or more matches, so nothing can be said across ranks. "
-            f"{_why(job)}"
-        )
+        raise UsageValueError(f"{str(job.path)!r}: nothing can be said about waiting across ranks. {_why(job, clocks)}")
     step("replaying")
     slow = stragglers(job, waits)
     step("imbalance")
@@ -73,12 +70,21 @@ def answer(job: Job, step: Callable[[str], None] = lambda _: None) -> JobReport:
     )
 
 
-def _why(job: Job) -> str:
+def _why(job: Job, clocks: Clocks) -> str:
     if len(job.ranks) < 2:
         return "The job has one rank; import the others as well"
     if job.collectives.num_rows == 0:
         return "The traces have no collectives; record them with torch.profiler, or with eventide run"
-    return "The traces are of different runs or of different steps; record the same steps on every rank"
+    if matching := len(clocks.matched.keys):
+        return (
+            f"{f.count(matching, 'collective')} of several ranks match, but none of them ties the clocks of its ranks "
+            "from both sides: a broadcast, a send and what names no root do not. `eventide job imbalance` needs no "
+            "clocks"
+        )
+    return (
+        "No collective of two ranks or more matches: the traces are of different runs or of different steps; record "
+        "the same steps on every rank"
+    )
 
 
 def hidden(job: Job, clocks: Clocks, waits: Waiting) -> tuple[str, ...]:

@@ -42,6 +42,12 @@ _BYTES = {
     "float8_e4m3fn": 1, "float8_e5m2": 1,
 }  # fmt: skip
 
+# What the operator record_param_comms says about the kernel that it launches, if the kernel does not say it itself.
+_OF_THE_CALL = (
+    "Collective name", "dtype", "In msg nelems", "Out msg nelems", "In split size", "Out split size", "Rank",
+    "Src Rank", "Dst Rank", "Process Group Name", "Process Group Ranks", "Seq", "Comms Id",
+)  # fmt: skip
+
 
 @dataclass
 class Collective:
@@ -75,10 +81,17 @@ def find_collectives(view: View, rank: int | None) -> list[Collective]:
     rows = rows if on_device else _on_host(view)
     rows = rows[np.lexsort((view.end[rows], view.start[rows]))]
     args = view.trace.spans.column("args")
-    around = _annotations(view, rows) if on_device else {}
+    around = _around(view, rows, _on_host(view)) if on_device else {}
+    calls = _around(view, rows, _named(view, "record_param_comms")) if on_device else {}
     found = []
     for row in rows.tolist():
         about = args_of(args[row].as_py())
+        if row in calls:
+            call = args_of(args[calls[row]].as_py())
+            about = {
+                **{name: call[name] for name in _OF_THE_CALL if "Collective name" in call and name in call},
+                **about,
+            }
         outer = around.get(row, -1)
         if outer >= 0 and "Collective name" not in about:
             about = {**args_of(args[outer].as_py()), **about, "Collective name": _called(view.word(outer))}
@@ -101,9 +114,13 @@ def _on_host(view: View) -> Any:
     return np.flatnonzero(wanted[view.name] & view.on_kind("thread") & (view.end > view.start))
 
 
-def _annotations(view: View, rows: Any) -> dict[int, int]:
-    """The annotation around the launch of each: "nccl:all_to_all"."""
-    outer = _on_host(view)
+def _named(view: View, name: str) -> Any:
+    wanted = np.array([word == name for word in view.names], bool)
+    return np.flatnonzero(wanted[view.name] & view.on_kind("thread")) if view.count else np.empty(0, np.int64)
+
+
+def _around(view: View, rows: Any, outer: Any) -> dict[int, int]:
+    """Of these spans of the host, the one around the launch of each: the annotation "nccl:all_to_all"."""
     edges = view.edges("launch")
     if len(outer) == 0 or len(edges) == 0:
         return {}
@@ -132,7 +149,7 @@ def _described(view: View, row: int, about: dict[str, Any], rank: int | None) ->
     group = about.get("Process Group Name", about.get("Process Group ID"))
     ranks = _ranks(about.get("Process Group Ranks"))
     size = _size(about)
-    provides, receives, peer = _roles(kind, about, rank, size)
+    provides, receives, peer = _roles(kind, about, (rank, ranks), size)
     comms = about.get("Comms Id")
     sequence = about.get("Seq")
     return Collective(
@@ -150,9 +167,10 @@ def _described(view: View, row: int, about: dict[str, Any], rank: int | None) ->
 
 
 def _roles(
-    kind: str | None, about: dict[str, Any], rank: int | None, size: int | None
+    kind: str | None, about: dict[str, Any], who: tuple[int | None, list[int] | None], size: int | None
 ) -> tuple[bool, bool, str | None]:
-    """Who provides and who receives; neither where the trace leaves it open."""
+    """Who provides and who receives; neither where the trace leaves it open. `who`: this rank, and its group's."""
+    rank, group = who
     if kind in SYNCHRONIZES:
         known = not _splits_with_nothing(about) and (kind == "barrier" or size != 0)
         return known, known, None
@@ -161,7 +179,7 @@ def _roles(
         return True, False, f"{rank}>{target}"
     if kind == "recv" and source is not None:
         return False, True, f"{source}>{rank}"
-    root = _whole(about.get("Root Rank", about.get("Root rank")))
+    root = _root(about, group)
     if root is None or rank is None:
         return False, False, None
     if kind in {"broadcast", "scatter"}:
@@ -169,6 +187,12 @@ def _roles(
     if kind in {"reduce", "gather"}:
         return rank != root, rank == root, None
     return False, False, None
+
+
+def _root(about: dict[str, Any], group: list[int] | None) -> int | None:
+    """Kineto's "Rank" of a broadcast, a reduce and their like is the place of the root in the group."""
+    place = _whole(about.get("Rank"))
+    return group[place] if group is not None and place is not None and place < len(group) else None
 
 
 def _splits_with_nothing(about: dict[str, Any]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +32,22 @@ class Cluster:
 
             futures = [client.submit(import_rank, task, pure=False, retries=_RETRIES) for task in tasks]
             orders = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-            for future in as_completed(futures):
-                task = orders[future.key]
-                if future.status == "finished":
-                    yield {**future.result(), "order": task["order"]}
-                else:
-                    reason = " ".join(str(future.exception()).split())
-                    yield {"source": task["source"], "error": f"its worker failed: {reason}", "order": task["order"]}
-                future.release()
+            with self._connected():
+                for future in as_completed(futures):
+                    yield _result(future, orders[future.key])
+                    future.release()
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Without its scheduler the import ends: no file is at fault."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:
+            reason = " ".join(str(error).split())
+            raise UsageValueError(
+                f"the Dask scheduler at {self._address!r} is gone ({reason}); the ranks that are complete are kept: "
+                "start one, and the same command continues with the others"
+            ) from error
 
     def _check(self, client: Any, tasks: list[dict[str, Any]]) -> None:
         """Each worker reads what is written here, and writes what is read here."""
@@ -66,6 +76,13 @@ class Cluster:
             for path in folder.iterdir():
                 path.unlink(missing_ok=True)
             folder.rmdir()
+
+
+def _result(future: Any, task: dict[str, Any]) -> dict[str, Any]:
+    if future.status == "error":
+        reason = " ".join(str(future.exception()).split())
+        return {"source": task["source"], "error": f"its worker failed: {reason}", "order": task["order"]}
+    return {**future.result(), "order": task["order"]}  # raises CancelledError if the scheduler has lost it
 
 
 def look_around(folder: str, token: str, sources: list[str]) -> tuple[str | None, int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ _PARTS = ("compute", "communication", "copy", "overlap", "idle")
 
 def imbalance(job: Job) -> Imbalance:
     """Computation by rank and by stage: no clock is needed for it."""
-    by_rank: dict[int, list[dict[str, int]]] = defaultdict(list)
+    by_rank: dict[int, list[dict[str, Any]]] = defaultdict(list)
     lengths: dict[str, dict[int, int]] = {}
     for row in job.steps.to_pylist():
         by_rank[row["rank"]].append(row)
@@ -69,7 +70,7 @@ def imbalance(job: Job) -> Imbalance:
     return Imbalance(tuple(sorted(stages, key=lambda row: -(row.compute or 0))), ranks, lengths, resolution)
 
 
-def _rank(rank: int, stage: int | None, rows: list[dict[str, int]]) -> RankRow:
+def _rank(rank: int, stage: int | None, rows: list[dict[str, Any]]) -> RankRow:
     length = float(np.mean([row["end"] - row["start"] for row in rows]))
     known = [row for row in rows if row["compute"] is not None]
     means = {name: float(np.mean([row[name] for row in known])) if known else None for name in _PARTS}

@@ -75,21 +75,19 @@ def joined(found: Matched, rows: _Rows) -> Tied:
     rank, tie, time, role = np.array(rows.columns, np.int64).T
     none = (None,) * len(rows.keys)
     unknown = np.full(len(rank), -1, np.int64)
-    columns = {
-        "rank": np.concatenate([found.rank, rank]),
-        "collective": np.concatenate([found.collective, tie + len(found.keys)]),
-        "start": np.concatenate([found.start, time]),
-        "end": np.concatenate([found.end, time]),
-        "bytes": np.concatenate([found.bytes, unknown]),
-        "role": np.concatenate([found.role, role.astype(np.uint8)]),
-        "row": np.concatenate([found.row, unknown]),
-    }
-    order = np.lexsort((columns["start"], columns["rank"]))
+    ranks, starts = np.concatenate([found.rank, rank]), np.concatenate([found.start, time])
+    order = np.lexsort((starts, ranks))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     whole = replace(
         found,
-        **{name: column[order] for name, column in columns.items()},
+        rank=ranks[order],
+        collective=np.concatenate([found.collective, tie + len(found.keys)])[order],
+        start=starts[order],
+        end=np.concatenate([found.end, time])[order],
+        bytes=np.concatenate([found.bytes, unknown])[order],
+        role=np.concatenate([found.role, role.astype(np.uint8)])[order],
+        row=np.concatenate([found.row, unknown])[order],
         keys=(*found.keys, *rows.keys),
         kinds=(*found.kinds, *rows.kinds),
         groups=(*found.groups, *none),

@@ -13,6 +13,7 @@ from eventide.report.page._document import document
 from eventide.report.page._figures import legend
 
 _CELLS = 200  # steps, and ranks, of the heat map: more are joined, and a cell shows the slowest of them
+_LABEL = 17  # percent of the width, for the names of ranks
 _SHADES = 7  # of a cell: heat0 to heat6 of the style, 5 % each
 _KEYS = (("compute", "between collectives"), ("waits", "waiting"), ("transfer", "transfer"))
 
@@ -34,7 +35,7 @@ def make_job_page(report: JobReport, findings: Sequence[str], facts: str) -> str
 def heat_map(report: JobReport) -> str:
     """Rank by step: what each rank needed beyond the median of the ranks, without its waiting for others."""
     lengths = own_lengths(report)
-    ranks = sorted({rank for row in lengths.values() for rank in row})
+    ranks = [row.rank for row in report.imbalance.ranks]
     steps = list(lengths)
     if not ranks or not steps:
         return ""
@@ -57,7 +58,7 @@ def heat_map(report: JobReport) -> str:
     label = f"Heat map of {len(ranks)} ranks and {len(steps)} steps"
     note = (
         "A row is a rank, a column a step. Colour: the time of the rank in the step without waiting for others, "
-        "against the median of the ranks."
+        "against the median of the ranks; empty: not known."
     )
     drawing = _drawing(label, height, marks + drawn)
     return f'<section id="heat"><h2>Ranks and steps</h2><p class="note">{note}</p>{_scale()}{drawing}</section>'
@@ -73,7 +74,8 @@ def _scale() -> str:
 
 
 def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
-    """By step and rank: its length less what it waited in collectives of that step."""
+    """By step and rank: its length less what it waited in collectives of that step; ranks whose waiting is known."""
+    away = set(report.clocks.unaligned)
     found = report.clocks.matched
     waited: dict[tuple[str | None, int], float] = {}
     steps = [found.steps[each] for each in found.collective.tolist()]
@@ -85,6 +87,7 @@ def own_lengths(report: JobReport) -> dict[str, dict[int, float]]:
         step: {
             rank: length - waited.get((step, rank), waited.get((None, rank), 0.0) if only else 0.0)
             for rank, length in row.items()
+            if rank not in away
         }
         for step, row in report.imbalance.lengths.items()
     }
@@ -102,14 +105,14 @@ def _cell(
     worst, who = None, ""
     for step in steps:
         row = lengths[str(step)]
-        usual = float(np.median(list(row.values())))
+        usual = float(np.median(list(row.values()))) if row else 0.0
         for rank in ranks:
             own = row.get(int(str(rank)))
             if own is not None and usual > 0 and (worst is None or own / usual > worst):
                 worst = own / usual
                 who = f"rank {rank}, {step}: {f.time(own)}, {100 * (worst - 1):+.1f} % against the median"
     if worst is None:
-        return f"rank {_span(ranks)}, {_span(steps)}: not recorded", 'class="missing"', place
+        return f"rank {_span(ranks)}, {_span(steps)}: not known", 'class="missing"', place
     return who, f'class="heat{int(np.clip((worst - 0.95) / 0.05, 0, _SHADES - 1))}"', place
 
 
@@ -126,18 +129,20 @@ def three_ranks(report: JobReport) -> str:
     found, clocks = report.clocks.matched, report.clocks
     known = np.isfinite(clocks.error)
     low, high = float(clocks.start[known].min()), float(clocks.end[known].max())
-    scale = 88 / max(high - low, 1.0)
+    scale = (100 - _LABEL) / max(high - low, 1.0)
     lines = []
     for line, (rank, word) in enumerate(chosen):
         rows = np.flatnonzero((found.rank == found.ranks.index(rank)) & known)
         lines.append(f'<text x="0" y="{line * 26 + 16}">rank {rank} ({word})</text>')
-        lines.append(_bar("compute", 12, 88, line))
+        lines.append(_bar("compute", _LABEL, 100 - _LABEL, line))
         for row in rows[:5000].tolist():
             start, end = float(clocks.start[row]) - low, float(clocks.end[row]) - low
             wait = float(np.nan_to_num(report.waiting.waits[row]))
             title = f"{found.name(int(found.collective[row]))}: waited {f.time(wait)} of {f.time(end - start)}"
             pieces = (("waits", start, wait), ("transfer", start + wait, end - start - wait))
-            parts = "".join(_bar(kind, 12 + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
+            parts = "".join(
+                _bar(kind, _LABEL + scale * at, scale * time, line) for kind, at, time in pieces if time > 0
+            )
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
     note = f"{f.time(high - low)} on one axis, known to {f.time(float(clocks.error[known].max()))}."
     drawing = _drawing("Three ranks on one axis", 26 * len(chosen), "".join(lines))
