@@ -1,4 +1,4 @@
-"""`eventide run` records child processes too, each into a file of its own, and the program sees nothing of it."""
+"""`eventide run` records child processes too, each into a file of its own, without an effect on the program."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ __all__ = [
     "tensorboard_trace_handler",
 ]
 
-# A program under `eventide run` pays for none of these unless it asks for them.
+# A program under `eventide run` imports none of these unless it uses them.
 _ON_USE = {
     "Event": "_events",
     "Events": "_events",

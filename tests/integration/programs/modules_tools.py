@@ -1,4 +1,4 @@
-"""What people do to modules besides calling them: trace, export, script, copy and store. It knows nothing of us."""
+"""What people do to modules besides calling them: trace, export, script, copy and store. It does not import Eventide."""
 
 import copy
 import io

@@ -60,13 +60,13 @@ def _run_child(skip: int) -> tuple[list[dict[str, Any]], str]:
         done = subprocess.run(  # noqa: S603 - our own file
             command, capture_output=True, text=True, check=False, timeout=PATIENCE, stdin=subprocess.DEVNULL
         )
-        out, said, code = done.stdout, done.stderr, done.returncode
+        out, stderr, code = done.stdout, done.stderr, done.returncode
     except subprocess.TimeoutExpired as late:
         out = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
         return _lines(out), f"did not respond within {PATIENCE:g} s"
     if code == 0:
         return _lines(out), ""
-    last = said.strip().splitlines()[-1:] or ["without a message"]
+    last = stderr.strip().splitlines()[-1:] or ["without a message"]
     how = f"killed its process with signal {-code}" if code < 0 else f"ended its process with code {code}"
     return _lines(out), f"{how}: {last[0]}"
 

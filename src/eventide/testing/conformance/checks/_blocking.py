@@ -23,7 +23,7 @@ def every_blocking_call_takes_a_timeout(bench: Bench) -> None:
     raises(TimeoutError, lambda: future.exception(timeout=0), "future.exception")
     raises(TimeoutError, lambda: stream.close(timeout=0), "stream.close")
     hold.release()
-    equal(future.result(bench.patience), 0, "work goes on after a timeout")
+    equal(future.result(bench.patience), 0, "work continues after a timeout")
 
 
 @check("timeouts", "concurrent")

@@ -125,7 +125,7 @@ def every_verb_takes_an_id(bench: Bench) -> None:
     future.result(bench.patience)
     equal(log, ["first", "second"], "the order over two streams")
     pool.release(number)
-    equal(pool.acquire_id(), number, "the id that goes out next")
+    equal(pool.acquire_id(), number, "the id that is acquired next")
 
 
 @check("pool-by-id", "timing")
