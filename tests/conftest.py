@@ -72,6 +72,9 @@ def nothing_left_behind() -> Iterator[None]:
             current.__exit__(None, None, None)
         except et.UsageError:  # it was not entered but set
             et.set_stream(default)
+    if (device := _native.current_device()) != ("cpu", 0):
+        left.append(f"{device[0]}:{device[1]} as the current device")
+        et.set_stream(default)
     for thread in set(threading.enumerate()) - threads:
         if not thread.daemon:
             thread.join(1.0)  # a thread that is about to end is not a leftover

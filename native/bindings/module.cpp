@@ -42,6 +42,7 @@ NB_MODULE(_native, m) {
     python::bind_profiler(m);
     python::bind_recorder(m);
     python::bind_children(m);
+    python::bind_clock_exchange(m);
     python::bind_recorder_timing(m);
     python::bind_torch(m);
     python::bind_eventide_reader(m);

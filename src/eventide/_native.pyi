@@ -825,6 +825,20 @@ def child_reaped(pid: int, code: int) -> None:
 def end_children() -> None:
     """Records the children that still run: the recording ends."""
 
+class ClockServer:
+    """Answers questions for CLOCK_MONOTONIC of this process over UDP."""
+
+    def __init__(self, host: str, token: str) -> None: ...
+
+    @property
+    def port(self) -> int:
+        """Of the UDP socket."""
+
+def ask_clock(host: str, port: int, token: str, count: int, patience_ms: int) -> list[tuple[int, int, int, int]]:
+    """
+    Times of questions and answers: sent, received, answered, returned; empty if there is no answer.
+    """
+
 def time_puts(n: int, bare: bool) -> float:
     """
     Nanoseconds per entry: put into the running recording, or bare, a stamp and a store.

@@ -85,6 +85,24 @@ def test_a_killed_import_leaves_no_process_and_continues_where_it_was(tmp_path):
     assert done.digest == import_job(folder, tmp_path / "whole", processes=1).digest
 
 
+def test_control_c_ends_the_import_at_once_in_silence(tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    write_job(folder, Plan(ranks=40))
+    command = [sys.executable, "-m", "eventide", "job", "import", str(folder), "-o", str(tmp_path / "job")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--processes", "2"], start_new_session=True, **pipes) as driver:
+        while not list((tmp_path / "job").glob("rank=*")):
+            assert driver.poll() is None
+            time.sleep(0.01)
+        os.killpg(driver.pid, signal.SIGINT)  # as a terminal sends it: to the processes of the pool as well
+        assert driver.communicate() == (b"", b"")
+    assert driver.returncode == 130
+    _wait_until_gone(driver.pid)
+    finished = len(list((tmp_path / "job").glob("rank=*")))
+    assert import_job(folder, tmp_path / "job", processes=2).repeated == 40 - finished > 0
+
+
 def _wait_until_gone(session, seconds=10.0):
     """No process of the session is left."""
     end = time.monotonic() + seconds

@@ -86,6 +86,34 @@ def test_a_marker_that_cannot_be_made_fails_the_record_and_the_work_before_it(me
         del stream
 
 
+@pytest.mark.parametrize("name", ["make_marker", "poll"])
+def test_a_marker_that_cannot_be_made_or_polled_loses_no_earlier_work(name: str) -> None:
+    method, gate, ran = Once(name, GONE), Gate(), list[int]()
+    with faulty(**{name: method}) as device:
+        stream, held = et.Stream(device), et.Stream(device)
+        gate.hold(held)
+        stream.wait_stream(held)
+        before = stream.submit(ran.append, 1)
+        if name == "make_marker":
+            method.armed = True
+        without = stream.submit(int)
+        method.armed = name == "poll"
+        assert not without.done()
+        assert not method.armed
+        with pytest.raises(TimeoutError):
+            without.result(0.01)
+        assert not before.done()
+        gate.open()
+        with pytest.raises(et.DeviceError, match=rf"{name}\(\) of device 'wrongpy\d+' raised OSError: gone"):
+            without.result(TIMEOUT)
+        assert before.result(TIMEOUT) is None
+        assert ran == [1]
+        with pytest.raises(et.DeviceError, match="gone"):
+            stream.close(TIMEOUT)
+        held.close(TIMEOUT)
+        del stream, held, before, without
+
+
 def test_a_wait_that_fails_is_an_error_of_the_verb_and_holds_nothing() -> None:
     with faulty(wait=raising(GONE)) as device:
         check_failed_wait(device, r"wait\(\) of device 'wrongpy\d+' raised OSError: gone")

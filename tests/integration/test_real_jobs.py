@@ -1,27 +1,21 @@
-"""Real jobs: eight ranks of DLRM against plain Python, two ranks that do not fit, and the published job of a paper."""
+"""Real jobs: eight ranks of DLRM against plain Python, and two ranks that do not fit."""
 
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
-import math
 from collections import defaultdict
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from eventide.cli import main
-from eventide.jobs import Operations, answer, import_job, open_job, what_if
+from eventide.jobs import answer, import_job, open_job
 from tests.integration.processes import ROOT
 
 SHARED = ROOT.parent / "shared"
 DLRM = sorted((SHARED / "traces" / "nvidia_dlrm_8ranks").glob("rank*.json.gz"))
 SAMPLED = sorted((SHARED / "traces").glob("nvidia_sampled_rank*.json.gz"))
-PUBLISHED = SHARED / "straggler"
 needs_traces = pytest.mark.skipif(not DLRM, reason="needs the folder of real traces, ../shared/traces")
-needs_job = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs the published job, ../shared/straggler")
 
 
 @needs_traces
@@ -99,91 +93,3 @@ def test_without_the_names_of_collectives_the_clocks_refuse_them(tmp_path, capsy
     assert main(["job", "import", str(tmp_path), "-o", str(tmp_path / "job"), "--processes", "1"]) == 2
     error = " ".join(capsys.readouterr().err.split())
     assert "ranks 0 and 1 do not fit: no offset of their clocks satisfies both all_to_all" in error
-
-
-# --- the published job: its format, and its dependencies as its pipeline has them -----------------------------------
-GROUPS = {"params-all-gather": "stage", "grads-reduce-scatter": "stage", "embedding-grads-all-reduce": "dp_rank",
-          "optimizer-clip-main-grad": None, "layernorm-grads-all-reduce": "rank"}  # fmt: skip
-PASS = ("forward", "backward")
-
-
-def read_published():
-    rows = pq.read_table(PUBLISHED / "trace-ST.parquet").to_pylist()
-    rows.sort(key=lambda row: (row["step"], row["start_ts"]))
-    gangs = defaultdict(list)
-    for number, row in enumerate(rows):
-        if (gang := _gang(row)) is not None:
-            gangs[row["step"], *gang].append(number)
-    start = np.array([row["start_ts"] for row in rows], float)
-    duration = np.array([row["duration"] for row in rows], float)
-    transfer, gang = duration.copy(), np.full(len(rows), -1, np.int64)
-    for number, members in enumerate(gangs.values()):
-        transfer[members] = (start + duration)[members] - start[members].max()
-        gang[members] = number
-    kinds = sorted({row["optype"] for row in rows})
-    before, after = zip(*_dependencies(rows), strict=True)
-    columns = {name: np.array([row[name] for row in rows], np.int64) for name in ("rank", "stage", "step", "dp_rank")}
-    kind = np.array([kinds.index(row["optype"]) for row in rows], np.int64)
-    ops = Operations(
-        transfer, kind, tuple(kinds), columns["dp_rank"] * 4 + columns["stage"], columns["stage"], columns["step"],
-        gang, np.array(before), np.array(after),
-    )  # fmt: skip
-    return ops, columns["dp_rank"]
-
-
-def _gang(row):
-    kind, stage = row["optype"], row["stage"]
-    if kind in {"forward-send", "backward-recv"}:
-        return kind.split("-")[0], row["dp_rank"], stage, stage + 1, row["seq_id"]
-    if kind in {"forward-recv", "backward-send"}:
-        return kind.split("-")[0], row["dp_rank"], stage - 1, stage, row["seq_id"]
-    if kind in GROUPS:
-        members = GROUPS[kind]
-        return kind, (row["stage"], row["dp_rank"]) if members == "rank" else row[members] if members else None
-    return None
-
-
-def _dependencies(rows):
-    named = {(r["step"], r["dp_rank"], r["stage"], r["optype"], r["seq_id"]): n for n, r in enumerate(rows)}
-    computing = defaultdict(list)
-    for number, row in enumerate(rows):
-        if row["optype"].endswith("ward-compute"):
-            computing[row["step"], row["dp_rank"], row["stage"]].append(number)
-    for worker, numbers in computing.items():
-        of = lambda kind, number=0, worker=worker: named.get((*worker, kind, number))  # noqa: E731
-        pairs = [*itertools.pairwise(numbers)]
-        for number in numbers:
-            way, sequence = rows[number]["optype"].split("-")[0], rows[number]["seq_id"]
-            pairs += [(of(f"{way}-recv", sequence), number), (number, of(f"{way}-send", sequence))]
-            if sequence:
-                pairs.append((of(f"{way}-compute", sequence - 1), of(f"{way}-recv", sequence)))
-        gathered = of("params-all-gather")
-        pairs += [(gathered, numbers[0]), (gathered, of("forward-recv"))]
-        ends = ("gc", "layernorm-grads-all-reduce", "embedding-grads-all-reduce", "grads-reduce-scatter",
-                "optimizer-clip-main-grad", "optimizer")  # fmt: skip
-        pairs += itertools.pairwise([numbers[-1], *(found for kind in ends if (found := of(kind)) is not None)])
-        yield from ((one, other) for one, other in pairs if one is not None and other is not None)
-
-
-@needs_job
-def test_the_published_slowdown_is_reproduced_within_half_a_percent():
-    ops, dp_rank = read_published()
-    found = what_if(ops)
-    published = json.loads((PUBLISHED / "result-ST.json").read_text("utf-8"))
-    close = lambda value: pytest.approx(value, rel=0.005)  # noqa: E731
-    assert found.slowdown == close(published["blocking_slowdown"]) == close(1.1787)
-    for shares, key in ((found.stages, "stage"), (found.operations, "optype")):
-        expected = published[f"blocking_decompose_by_{key}"]
-        for share in shares:
-            if share.name in expected:
-                assert share.slowdown == close(expected[share.name]), share.name
-    assert dict(found.steps) == {int(step): close(value) for step, value in published["blocking_step_slowdown"].items()}
-    stages, workers = (json.loads((PUBLISHED / f"{name}-ST.json").read_text("utf-8")) for name in ("ms", "mw"))
-    assert found.explained_by_last_stage == close(stages["Ms"])
-    assert found.explained_by_slowest_ranks == close(workers["Mw"])
-    assert (found.actual, found.ideal) == (close(stages["tori"]), close(stages["tideal"]))
-    # The two columns of workers, as the artifact has them.
-    columns = what_if(Operations(**{**vars(ops), "rank": dp_rank}))
-    for share in columns.ranks:
-        assert share.slowdown == close(published["blocking_decompose_by_dp_rank"][share.name])
-    assert math.isclose(found.ranks[0].slowdown, workers["tadd"] / workers["tideal"], rel_tol=0.005)

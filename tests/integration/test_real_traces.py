@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not TRACES, reason="needs the folder of real tra
 def test_the_report_is_one_screen(path, capsys):
     assert main(["report", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 45
+    assert len(lines) <= 50
     assert max(len(line) for line in lines) <= 100
     assert any(line.startswith("1. ") for line in lines[2:4])  # the title may take two lines
 

@@ -44,6 +44,7 @@ def test_the_current_stream_is_what_was_entered_or_set_last(make_stream):
         et.set_stream(each)
         assert et.current_stream("sim:1").stream_id == each.stream_id
     et.set_stream(original)
+    et.set_stream(et.default_stream("cpu"))  # the current device is that of the stream
 
 
 @ported(STREAMS, "test_stream_synchronize")

@@ -30,7 +30,41 @@ def sampled(importing: int, waiting: int, running: int) -> Trace:
     return trace_of(rows, ("MainThread",), run=run)
 
 
+def trained(optimizer: int, *, with_parts: bool = True) -> Trace:
+    """Four steps of 100: forward 40, the optimizer, and nothing recorded in the rest; imports before them."""
+    b = Builder()
+    for step in range(4):
+        at = 1000 + 100 * step
+        b.span(b.thread(), f"ProfilerStep#{step}", at, at + 100, "step")
+        if with_parts:
+            b.span(b.thread(2), "aten::mm", at, at + 40, "op")
+            b.span(b.thread(2), "Optimizer.step#SGD.step", at + 40, at + 40 + optimizer, "annotation")
+    return b.trace(source="eventide")
+
+
+def ended(raised: dict[str, object] | None) -> Trace:
+    """A run of one second without a sample."""
+    run = {"began_ns": 0, "ended_ns": 1000 * MS, "sample_ns": 10 * MS}
+    return trace_of([], ("MainThread",), run=run, ended={"name": "", "raised": raised})
+
+
+RAISED = {"error": "ValueError", "function": "load", "file": "/p/a.py", "line": 7}
+
 CASES = [
+    Case(
+        "program-raised", lambda: ended(RAISED), {"error": "ValueError", "function": "load", "place": "a.py:7"},
+        lambda: ended(None), says="ValueError ended the program; load raised it (a.py:7).",
+    ),
+    Case(
+        "not-sampled", lambda: ended(None), {"wall": 1000 * MS, "period": 10 * MS, "finer": 1},
+        lambda: sampled(0, 1, 9),
+        says="Where the 1.00 s went: Python stacks are sampled every 10.0 ms; `eventide run --sample 1`.",
+    ),
+    Case(
+        "step-parts", lambda: trained(30), {"steps": 4, "median": 100, "parts": "40 % forward, 30 % optimizer, 30 % other"},
+        lambda: trained(30, with_parts=False), says="Of 4 steps (median 100 ns): 40 % forward",
+        remedy="See which operators took it: `eventide trace summary`.",
+    ),
     Case(
         "no-device-work", lambda: host_only("kineto"), {}, lambda: host_only("eventide"), says=TORCH,
         confidence="unknown",

@@ -78,7 +78,7 @@ def test_a_report_of_a_training_starts_with_what_costs_most() -> None:
     assert "ProfilerStep#0 took 1.00 us, the median of 3 steps is 100 ns; 700 ns more in compile." in said
     assert "Step times (full height: 300 ns or more) █▃▃" in said
     page = make_page(trace, report)
-    strip = page[page.index('<section id="steps">') : page.index('<section id="timeline"')]
+    strip = page[page.index('<svg class="steps"') :].partition("</svg>")[0]
     assert strip.count('<rect class="backward"') == 3
     assert "ProfilerStep#1: 100 ns; data 10 ns, optimizer 15 ns, backward 30 ns, forward 20 ns, other 25 ns" in strip
 

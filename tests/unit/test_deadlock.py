@@ -1,5 +1,6 @@
 """A blocking call inside work that closes a cycle raises at that call, naming who is in it."""
 
+import itertools
 import threading
 
 import pytest
@@ -137,6 +138,30 @@ def test_a_ring_of_three_works_is_broken_once(make_stream):
     started.set()
     errors = [future.result(TIMEOUT) for future in futures]
     assert [type(error) for error in errors if error is not None] == [et.DeadlockError]
+
+
+def test_a_chain_of_any_number_of_streams_is_searched(gate):
+    """On a thread with a stack of 1 MiB: a search by recursion needed twice that."""
+    cpu = et.Stream("cpu")
+    gate.hold(cpu)
+    streams = [et.Stream("sim") for _ in range(20_000)]
+    streams[0].wait_event(cpu.record_event())
+    for first, second in itertools.pairwise(streams):
+        second.wait_event(first.record_event())
+    last, raised = streams[-1], []
+
+    def search():
+        own = et.Stream("sim")
+        raised.append(own.submit(last.synchronize, 0.0).exception(TIMEOUT))  # runs here: sim has no threads
+
+    before = threading.stack_size(1 << 20)
+    thread = threading.Thread(target=search)
+    thread.start()
+    threading.stack_size(before)
+    thread.join(TIMEOUT)
+    assert [type(error) for error in raised] == [TimeoutError]
+    gate.open()
+    last.synchronize(TIMEOUT)
 
 
 def test_completed_work_can_be_queried_inside_work(stream):

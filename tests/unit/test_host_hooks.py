@@ -44,9 +44,17 @@ def test_a_pending_future_reports_nothing(stream, gate):
         assert not stream.query()
         with pytest.raises(TimeoutError):
             future.result(0)
+    assert waits == []
+
+
+def test_cancel_reports_once_that_the_work_will_not_run(stream, gate):
+    gate.hold(stream)
+    future = stream.submit(int)
+    with hook_calls("host_wait") as waits:
+        assert future.cancel()
         assert future.cancel()
         assert future.done()
-    assert waits == []
+    assert waits == [(0, stream.stream_id, 0, future.work_id)]
 
 
 def test_queries_that_return_true_are_reported(stream, gate):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,6 +126,30 @@ def test_a_damaged_rank_is_named(traces, tmp_path):
     (tmp_path / "job" / "rank=00001" / "collectives.parquet").write_bytes(b"PAR1")
     with pytest.raises(TraceFormatError, match=r"rank 1 is damaged .* import it again"):
         _ = open_job(tmp_path / "job").collectives
+
+
+def test_a_full_disk_ends_the_import_in_words_and_leaves_what_is_complete(traces, tmp_path):
+    """No file may be longer than 2 kB here: as on a full disk the tables of a rank cannot be written."""
+    whole = import_job(traces / "rank[01].json", tmp_path / "job", processes=1)
+    code = (
+        "import resource, sys; from eventide.cli import main; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "sys.exit(main(['job', 'import', sys.argv[1], '-o', sys.argv[2], '--processes', '1']))"
+    )
+    command = [sys.executable, "-c", code, str(traces), str(tmp_path / "job")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write the job's directory" in done.stderr
+    assert "File too large; the ranks that are complete are kept, and the same command continues" in done.stderr
+    assert not list((tmp_path / "job").glob(".part-*"))
+    again = import_job(traces, tmp_path / "job", processes=1)
+    assert (again.ranks, again.repeated, again.left_out) == (4, 2, ())
+    assert whole.ranks == 2
+
+
+def test_files_elsewhere_have_the_same_digest(traces, tmp_path):
+    shutil.copytree(traces, tmp_path / "copy")
+    one = import_job(traces, tmp_path / "job", processes=1)
+    assert import_job(tmp_path / "copy", tmp_path / "other", processes=1).digest == one.digest
 
 
 def test_two_imports_into_one_directory_are_refused(traces, tmp_path):

@@ -13,14 +13,14 @@ from tests import immediate_device  # noqa: F401 - registers the device
 from tests.helpers import TIMEOUT, eventually
 
 
-def run(program):
+def run(program, **variables):
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},
     )
 
 
@@ -43,6 +43,53 @@ def test_work_that_is_never_queried_does_not_accumulate():
         "completed work releases its arguments",
     )
     stream.synchronize(TIMEOUT)
+
+
+def test_a_device_reads_the_name_of_work_that_ends_meanwhile():
+    """Freed memory has another content with PYTHONMALLOC=debug."""
+    ended = run(
+        """
+        import threading
+        import eventide as et
+        from examples.tiny_device import Tiny
+
+        in_name, over = threading.Event(), threading.Event()
+
+        class Function:
+            def __call__(self):
+                pass
+
+            def __getattr__(self, name):
+                if name == "__qualname__":
+                    in_name.set()
+                    assert over.wait(60)
+                raise AttributeError(name)
+
+        names = []
+
+        class Naming(Tiny):
+            "Another thread of it reads the name"
+            type = "naming"
+
+            def submit(self, steps, work):
+                readers.append(threading.Thread(target=lambda: names.append(work.name)))
+                readers[-1].start()
+                assert in_name.wait(60)
+                super().submit(steps, work)
+
+        readers = []
+        et.Device.register(Naming)
+        stream = et.Stream("naming")
+        future = stream.submit(Function())
+        future.result(60)
+        del future
+        over.set()
+        readers[0].join(60)
+        print(names)
+        """,
+        PYTHONMALLOC="debug",
+    )
+    assert (ended.returncode, ended.stdout) == (0, "['Function']\n"), ended.stderr
 
 
 def test_after_ctrl_c_in_immediate_work_a_later_submit_gives_a_skipped_future():

@@ -1,12 +1,14 @@
 """The threads that poll devices for callbacks: one for each device type."""
 
+import contextlib
 import threading
+from pathlib import Path
 
 import pytest
 
 import eventide as et
 from examples.tiny_device import Tiny
-from tests.helpers import TIMEOUT
+from tests.helpers import TIMEOUT, eventually
 
 
 class Stuck(Tiny):
@@ -51,3 +53,35 @@ def test_a_poll_that_hangs_does_not_delay_a_callback_of_another_device(stuck):
     assert called.wait(TIMEOUT)
     assert threads != [threading.current_thread()], "the callback ran inside notify: nothing was pending"
     assert not stuck.is_set()
+
+
+class Passing(Tiny):
+    """Registered and removed again"""
+
+    type = "passing"
+
+
+def pollers():
+    found = 0
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # a thread that ends
+            found += path.read_text() == "eventide-poll\n"
+    return found
+
+
+def test_the_thread_of_a_device_type_that_is_removed_ends():
+    before = pollers()
+    for _ in range(3):
+        et.Device.register(Passing)
+        stream, called, work = et.Stream("passing"), threading.Event(), threading.Event()
+        stream.submit(work.wait, TIMEOUT)
+        event = stream.record_event()
+        event.notify(lambda event, called=called: called.set())
+        work.set()
+        assert called.wait(TIMEOUT)
+        stream.close(TIMEOUT)
+        del stream
+        et.Device.unregister("passing")
+        event.notify(lambda event: None)  # events of it still exist
+        del event
+    eventually(lambda: pollers() <= before, "the threads end")

@@ -59,6 +59,7 @@ def test_a_recording_has_the_process_in_its_metadata_and_its_rank_in_the_tracks(
         "local_rank": 1,
         "job": "none",
         "of_rank": None,
+        "clock": _identity.clock_identity(),
     }
     assert trace.tracks.column("rank")[0].as_py() == 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import resource
@@ -19,7 +20,7 @@ from tests.unit.recordings import leftovers, marks
 def test_a_child_forked_right_after_stop_does_not_keep_the_memory_of_the_buffer() -> None:
     recorder = et.Recorder(buffer=1 << 28).start()
     (buffer,) = leftovers()
-    recorder.close()  # the kernel needs milliseconds to free that much: it is freed on another thread, before the fork
+    recorder.close()  # the kernel needs milliseconds to free that much: another thread does
     child = os.fork()
     if not child:
         files = [
@@ -90,6 +91,18 @@ def test_a_durable_buffer_lies_beside_the_file(tmp_path: Path) -> None:
         assert leftovers() == []
     assert [path.name for path in tmp_path.iterdir()] == ["a.eventide"]
     assert marks(recorder.trace) == [1]
+
+
+def test_signals_do_not_end_the_allocation_of_the_buffer() -> None:
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: arrived.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    try:
+        while len(arrived) < 20:
+            et.Recorder(buffer=1 << 26).start().close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_forked_child_records_nothing_into_its_parents_file(tmp_path: Path) -> None:
@@ -192,6 +205,29 @@ def test_opening_the_file_of_a_killed_process_changes_neither_the_file_nor_its_b
     assert recovered.metadata["warnings"] == [
         "the recording was not closed, and was recovered: the last record of one thread may be missing"
     ]
+
+
+def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: Path) -> None:
+    """No handler runs at this fork, as if it came while another thread starts the recorder."""
+    file, (read, write) = tmp_path / "a.eventide", os.pipe()
+    killed = os.fork()
+    if not killed:
+        et.Recorder(file, buffer=1 << 20).start()
+        et.instant("1")
+        child = ctypes.CDLL(None)._Fork()
+        if not child:
+            os.close(write)
+            signal.pause()
+        os.write(write, child.to_bytes(4, "little"))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.close(write)
+    os.waitpid(killed, 0)
+    child = int.from_bytes(os.read(read, 4), "little")
+    try:
+        recover_trace(file)
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert marks(et.open_trace(file)) == [1]
 
 
 def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path) -> None:

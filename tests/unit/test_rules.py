@@ -16,7 +16,7 @@ from eventide.report.rules import CONFIDENCES, Match, findings, rule, unknowns
 from eventide.report.rules._template import fields, fill, plain
 from eventide.trace import Trace
 from tests.integration.processes import ROOT
-from tests.rule_cases.case import Case, busy
+from tests.rule_cases.case import Case, busy, gap
 from tests.trace_builder import Builder
 
 FILES = sorted(path.stem for path in (ROOT / "tests/rule_cases").glob("*.py") if path.stem != "case")
@@ -123,3 +123,11 @@ def test_host_code_of_several_threads_is_no_share_of_the_wall_time():
         builder.span(builder.thread(tid), "load", 0, 900)
     (found,) = [each for each in findings(gather(builder.trace(), "t")) if each.rule == "host-code"]
     assert found.text == "load took 1.80 us by itself, in 2 spans, at once on threads of a trace of 900 ns."
+
+
+def test_calls_that_block_behind_a_busy_device_come_after_what_the_device_computed():
+    device = busy()
+    device.call("cudaDeviceSynchronize", 50, 990, category="sync")
+    assert [each.rule for each in findings(gather(device.trace(), "t"))][:2] == ["device-bottleneck", "host-blocked"]
+    idle = gap(inside=("cudaDeviceSynchronize", 50, 800, "sync"))
+    assert [each.rule for each in findings(gather(idle.trace(), "t"))][:2] == ["idle-synchronization", "host-blocked"]

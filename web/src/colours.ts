@@ -9,14 +9,14 @@ export const KINDS: Record<string, [number, number]> = {
   op: [0x5b8c3a, 0x8cc265],
   span: [0x7a5cc0, 0xa58be8],
   module: [0x8a7a2b, 0xc9b65a],
-  step: [0x6b7280, 0x9ca3af],
+  step: [0x4b5563, 0xb0b8c4],
   runtime: [0xb0467c, 0xe07fae],
   sync: [0xb91c1c, 0xf06a6a],
   compile: [0x9a6b1f, 0xd9a853],
   wait: [0x9ca3af, 0x6b7280],
-  annotation: [0x94a3b8, 0x64748b],
-  sample: [0x64748b, 0x94a3b8],
-  other: [0x94a3b8, 0x64748b],
+  annotation: [0x8793c9, 0x7482bd],
+  sample: [0x9a8873, 0xa8957e],
+  other: [0xa8adb5, 0x6b7280],
 };
 
 export interface Theme {
@@ -49,6 +49,15 @@ export function kindColour(kind: string, theme: Theme): [number, number, number]
   const pair = KINDS[kind] ?? KINDS["other"];
   const colour = pair[theme.dark ? 1 : 0];
   return [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
+}
+
+export const SHADES = 3; // of a kind, so that neighbours of different names differ
+
+// A shade of a colour: the colour itself, a lighter and a darker one.
+export function shadeOf(colour: [number, number, number], shade: number): [number, number, number] {
+  if (shade === 0) return colour;
+  const [to, share] = shade === 1 ? [255, 0.16] : [0, 0.14];
+  return colour.map((c) => Math.round(c + (to - c) * share)) as [number, number, number];
 }
 
 // 256 steps from the background to a colour, as pixels of an ImageData (little endian: ABGR). Step 0 is the background;

@@ -148,26 +148,33 @@ export async function showRange(panel: HTMLElement, timeline: Timeline, low: num
     if (count && lane.depth === 0) tracks.push([track.group ? `${track.group} · ${track.name}` : track.name, busy, count]);
   }
   if (timeline.range?.[0] !== low || timeline.range[1] !== high) return;
-  const busy = tracks.map(([name, time, count]) => [name, format.time(time), format.percent(time, high - low), format.exact(time), count.toLocaleString("en-US")]);
+  const busy = tracks.map(([name, time, count]): Sum => [name, time, format.percent(time, high - low), count.toLocaleString("en-US")]);
   const parts: Node[] = [element("h3", `Selection of ${format.time(high - low)} (${format.exact(high - low)})`)];
-  if (busy.length) parts.push(sums(["busy", "time", "share", "exact", "spans"], busy));
+  if (busy.length) parts.push(sums(["busy", "time", "share", "spans"], busy));
   const idle = timeline.idleOf(low, high).flatMap(({ track, causes }) =>
-    causes.map(([cause, time]) => [`${index.tracks[track].group || index.tracks[track].name}: ${cause}`, format.time(time), format.exact(time)]),
+    causes.map(([cause, time]): Sum => [`${index.tracks[track].group || index.tracks[track].name}: ${cause}`, time]),
   );
-  if (idle.length) parts.push(sums(["idle, by cause", "time", "exact"], idle));
+  if (idle.length) parts.push(sums(["idle, by cause", "time"], idle));
   const most = [...names].sort((a, b) => b[1][0] - a[1][0]);
-  const named = most.slice(0, NAMES).map(([label, [time, count]]) => [
-    index.names[index.labels[label][0]], format.time(time), format.exact(time), count.toLocaleString("en-US"),
+  const named = most.slice(0, NAMES).map(([label, [time, count]]): Sum => [
+    index.names[index.labels[label][0]], time, count.toLocaleString("en-US"),
   ]);
-  if (named.length) parts.push(sums(["name", "time", "exact", "count"], named));
+  if (named.length) parts.push(sums(["name", "time", "count"], named));
   if (most.length > NAMES) parts.push(element("p", `and ${most.length - NAMES} more names`, { class: "note" }));
   panel.replaceChildren(...parts);
 }
 
-function sums(heads: string[], rows: string[][]): HTMLElement {
+type Sum = [name: string, time: number, ...more: string[]];
+
+// Times as people read them, with the nanoseconds below.
+function sums(heads: string[], rows: Sum[]): HTMLElement {
   const scroll = element("div", "", { class: "scroll" });
   const table = element("table");
-  table.append(row("th", heads), ...rows.map((cells) => row("td", cells)));
+  table.append(row("th", heads), ...rows.map(([name, time, ...more]) => {
+    const made = row("td", [name, format.time(time), ...more]);
+    made.children[1].append(element("small", format.exact(time)));
+    return made;
+  }));
   scroll.append(table);
   return scroll;
 }

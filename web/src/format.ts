@@ -13,6 +13,20 @@ export function time(ns: number): string {
   return `${Math.round(ns)} ns`;
 }
 
+// A time on an axis whose marks are `step` apart and reach to `most`: neighbours differ, in one unit.
+export function mark(ns: number, step: number, most: number): string {
+  const [unit, scale] = ([["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]] as const).find(([, size]) => most >= size) ?? ["ns", 1];
+  const digits = Math.max(0, Math.ceil(Math.log10(scale / step) - 1e-9));
+  return ns === 0 ? "0" : `${(ns / scale).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
+}
+
+// A value of a counter: bytes where its name says so.
+export function value(name: string, value: number): string {
+  if (!/bytes|memory|rss|heap/i.test(name) || Math.abs(value) < 1024) return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+  const [unit, scale] = ([["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]] as const).find(([, size]) => Math.abs(value) >= size)!;
+  return `${three(value / scale)} ${unit}`;
+}
+
 export function exact(ns: number): string {
   return `${ns.toLocaleString("en-US")} ns`;
 }

@@ -4,15 +4,20 @@ import { kindColour, type Theme } from "./colours";
 import type { Index } from "./data";
 import { element } from "./details";
 
-const CAUSES = ["#8b5cf6", "#dc2626", "#d97706", "#0891b2", "#64748b", "#2563eb", "#94a3b8", "#a3a3a3", "#6b7280"];
+// Those of style.css; lighter on a dark page.
+const CAUSES = ["#7c4ddb", "#b91c1c", "#a15a07", "#0e7490", "#64748b", "#2456c4", "#4b6a4f", "#737373", "#5c6673"];
+const DARK = ["#a98bf0", "#f06a6a", "#e0a040", "#3fb6cf", "#94a3b8", "#7da2f5", "#8fb896", "#a8a8a8", "#94a0ad"];
 
-export const causeColour = (cause: number): string => CAUSES[cause % CAUSES.length];
+const UNKNOWN = CAUSES.length - 1; // dots, which look least like spans
+
+export const causeColour = (cause: number, dark: boolean): string => (dark ? DARK : CAUSES)[cause % CAUSES.length];
 
 // Each cause has a colour and a direction of its lines, so that neither is needed alone. Whether a line is at a pixel.
 export function inPattern(cause: number, x: number, y: number): boolean {
   const rising = ((x + y) & 7) < 2;
   const falling = ((x - y) & 7) < 2;
-  switch (cause % 5) {
+  switch (cause === UNKNOWN ? -1 : cause % 5) {
+    case -1: return (x & 3) === 0 && ((y + (x & 4 ? 2 : 0)) & 3) === 0;
     case 0: return rising;
     case 1: return falling;
     case 2: return (y & 3) === 1;
@@ -53,10 +58,10 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
 }
 
 // The causes that occur, each beside its pattern.
-export function showCauses(list: HTMLElement, causes: string[], used: Set<number>): void {
+export function showCauses(list: HTMLElement, causes: string[], used: Set<number>, theme: Theme): void {
   const items = [...used].sort((a, b) => a - b).map((cause) =>
     entry(`idle: ${causes[cause]}`, (c) => {
-      c.fillStyle = causeColour(cause);
+      c.fillStyle = causeColour(cause, theme.dark);
       for (let x = 0; x < 24; x++) for (let y = 0; y < 12; y++) if (inPattern(cause, x, y)) c.fillRect(x, y, 1, 1);
     }),
   );

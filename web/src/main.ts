@@ -9,6 +9,7 @@ import { showCauses, showKinds } from "./gaps";
 import { listSpans } from "./spans";
 import { Strip } from "./strip";
 import { enableSorting, filterTables } from "./tables";
+import { Tip } from "./tip";
 import { type Span, Timeline } from "./timeline";
 
 const get = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -21,6 +22,8 @@ const canvas = get<HTMLCanvasElement>("lanes");
 const strip = new Strip(index, get<HTMLCanvasElement>("strip"));
 const timeline = new Timeline(index, canvas, get("scroller"), get("spacer"), strip);
 timeline.painted = () => strip.paint(timeline);
+const tip = new Tip(get("tip"), timeline);
+const hint = [...panel.childNodes]; // what the panel has without a selection
 
 // ---- selection ------------------------------------------------------------------------------------------------------
 
@@ -33,7 +36,7 @@ function select(span: Span | null, reveal = false): void {
     live.textContent = `${name}, ${format.time(span.end - span.start)}, at ${format.time(span.start)}`;
     void showSpan(panel, timeline, span, (other) => select(other, true));
     if (reveal) timeline.reveal(span);
-  } else panel.replaceChildren();
+  } else panel.replaceChildren(...hint);
   timeline.draw();
   store();
 }
@@ -92,7 +95,9 @@ function runSearch(): void {
   const wanted = index.names.map((name) => name.toLowerCase().includes(query));
   const matches = index.labels.flatMap(([name], label) => (wanted[name] ? [label] : []));
   timeline.matches = query ? new Set(matches) : null;
-  live.textContent = query ? `${matches.length} names match` : "";
+  const found = `${matches.length.toLocaleString("en-US")} name${matches.length === 1 ? "" : "s"}`;
+  get("matches").textContent = query ? `${found}; n and N: next and previous span` : "";
+  live.textContent = query ? `${found} found` : "";
   filterTables(query);
   filterFlame(query);
   timeline.draw();
@@ -219,6 +224,8 @@ const KEYS: Record<string, () => unknown> = {
   N: () => nextMatch(-1),
   m: () => setMark(),
   r: () => selectView(),
+  c: () => timeline.selected && timeline.fold(index.lanes[timeline.selected.lane].track),
+  C: () => timeline.foldAll(),
   t: () => openTable(),
   ".": () => step(1),
   ",": () => step(-1),
@@ -263,16 +270,26 @@ document.addEventListener("keydown", (event) => {
   if (NAVIGATION.includes(event.key) && target !== canvas) return;
   if (/^[0-9]$/.test(event.key)) return goToFinding(event.key);
   typed = "";
-  const act = Object.hasOwn(KEYS, event.key) ? KEYS[event.key] : undefined;
-  if (!act) return;
+  if (!Object.hasOwn(KEYS, event.key)) return;
   event.preventDefault();
-  void act();
-  store();
+  act(event.key);
 });
+
+function act(key: string): void {
+  tip.hide();
+  void KEYS[key]();
+  store();
+}
 
 search.addEventListener("input", runSearch);
 window.addEventListener("hashchange", () => void restore());
-get("scroller").addEventListener("scroll", () => timeline.draw());
+get("scroller").addEventListener("scroll", () => {
+  tip.hide();
+  timeline.draw();
+});
+get("zoomIn").addEventListener("click", () => act("w"));
+get("zoomOut").addEventListener("click", () => act("s"));
+get("fit").addEventListener("click", () => act("F"));
 get("helpButton").addEventListener("click", () => help.showModal());
 get("helpClose").addEventListener("click", () => help.close());
 
@@ -304,7 +321,11 @@ canvas.addEventListener("pointerdown", (event) => {
 
 canvas.addEventListener("pointermove", (event) => {
   const before = pointers.get(event.pointerId);
-  if (!before || !began) return;
+  if (!before || !began) {
+    if (event.pointerType === "mouse") void tip.show(event.offsetX, event.offsetY);
+    return;
+  }
+  tip.hide();
   if (pointers.size === 2) {
     const other = [...pointers.values()].find((each) => each.pointerId !== event.pointerId)!;
     const was = Math.abs(before.offsetX - other.offsetX) || 1;
@@ -334,10 +355,12 @@ async function released(event: PointerEvent): Promise<void> {
     store();
     return;
   }
-  const lane = timeline.laneAt(event.offsetY);
+  const row = event.offsetY < 22 ? undefined : timeline.rowAt(event.offsetY);
+  if (row?.kind === "head" && row.track >= 0) return timeline.fold(row.track);
   const slack = ((timeline.t1 - timeline.t0) / timeline.width) * 3;
-  select(lane === null ? null : await timeline.spanAt(lane, timeline.time(event.offsetX), slack));
+  select(row?.kind === "lane" ? await timeline.spanAt(row.lane, timeline.time(event.offsetX), slack) : null);
 }
+canvas.addEventListener("pointerleave", () => tip.hide());
 canvas.addEventListener("pointerup", (event) => void released(event));
 canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointerId));
 
@@ -346,7 +369,7 @@ canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointe
 function restyle(): void {
   strip.restyle();
   timeline.restyle();
-  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)));
+  showCauses(get("causes"), index.causes, new Set(index.gaps.flatMap((each) => each.used)), themeOf());
   showKinds(get("kinds"), index, themeOf());
 }
 

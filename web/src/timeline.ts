@@ -1,6 +1,6 @@
 // The timeline: tracks with their lanes on one canvas, below a ruler; zoom, pan, selection.
 
-import { kindColour, ramp, type Theme, themeOf } from "./colours";
+import { kindColour, ramp, shadeOf, SHADES, type Theme, themeOf } from "./colours";
 import { columns, type Index, inflateOnce, Tiles, unzigzag } from "./data";
 import * as format from "./format";
 import { causeColour, inPattern } from "./gaps";
@@ -18,7 +18,7 @@ const PATTERN_PX = 4; // gaps narrower than this have no pattern
 const TILES = 160; // tiles that one frame may use
 
 export type Row =
-  | { kind: "head"; y: number; height: number; text: string }
+  | { kind: "head"; y: number; height: number; text: string; track: number }
   | { kind: "lane"; y: number; height: number; lane: number; track: number }
   | { kind: "gaps"; y: number; height: number; group: number }
   | { kind: "counter"; y: number; height: number; series: number };
@@ -43,7 +43,8 @@ export class Timeline {
   readonly painter: Painter;
   readonly rows: Row[] = [];
   private theme: Theme;
-  private ramps: Uint32Array[] = []; // by kind
+  private readonly folded = new Set<number>(); // tracks of which the outermost lane is shown alone
+  private ramps: Uint32Array[] = []; // by kind, SHADES each
   private dim: Uint32Array[] = [];
   private readonly context: CanvasRenderingContext2D;
   private queued = false;
@@ -56,7 +57,7 @@ export class Timeline {
   private series: { time: Float64Array; value: Float64Array }[] = [];
   shownAt = 0; // when a frame first had the overview or spans
   frames: number[] = []; // script time of the latest frames, in milliseconds
-  private readonly height: number; // of all rows
+  private height = 0; // of all rows
 
   constructor(
     readonly index: Index,
@@ -70,13 +71,15 @@ export class Timeline {
     this.painter = new Painter(index, this.tiles, []);
     this.t1 = Math.max(index.wall, LEAST_NS);
     this.theme = themeOf();
-    this.height = this.layOut();
+    this.layOut();
     this.restyle();
     void this.load();
   }
 
-  private layOut(): number {
+  private layOut(): void {
     let y = RULER;
+    this.rows.length = 0;
+    this.streamGaps.clear();
     const add = (row: Row) => {
       this.rows.push(row);
       y += row.height;
@@ -86,19 +89,43 @@ export class Timeline {
       if (lane.track !== track) {
         track = lane.track;
         const { name, group } = this.index.tracks[track];
-        add({ kind: "head", y, height: HEAD, text: group ? `${group} · ${name}` : name });
+        const mark = this.deep(track) ? (this.folded.has(track) ? "\u25b8 " : "\u25be ") : "";
+        add({ kind: "head", y, height: HEAD, text: mark + (group ? `${group} · ${name}` : name), track });
         const gaps = this.index.gaps.findIndex((each) => !each.stream && each.group === `${track}`);
         if (gaps >= 0) add({ kind: "gaps", y, height: 12, group: gaps });
       }
+      if (lane.depth > 0 && this.folded.has(track)) return;
       add({ kind: "lane", y, height: LANE, lane: number, track });
       const own = this.index.gaps.findIndex((each) => each.stream && each.group === `${track}`);
       if (own >= 0 && lane.depth === 0) this.streamGaps.set(number, own);
     });
     this.index.counters.forEach((series, number) => {
-      add({ kind: "head", y, height: HEAD, text: `${series.name}, up to ${series.high.toLocaleString("en-US")}` });
+      add({ kind: "head", y, height: HEAD, text: `${series.name}, up to ${format.value(series.name, series.high)}`, track: -1 });
       add({ kind: "counter", y, height: COUNTER, series: number });
     });
-    return y;
+    this.height = y;
+    this.canvas.width = 0; // what is scrolled has another height
+  }
+
+  // Whether a track has more than one lane.
+  private deep(track: number): boolean {
+    return this.index.lanes.some((lane) => lane.track === track && lane.depth > 0);
+  }
+
+  // Show the outermost lane of a track alone, or all again.
+  fold(track: number): void {
+    if (!this.deep(track)) return;
+    if (!this.folded.delete(track)) this.folded.add(track);
+    this.layOut();
+    this.draw();
+  }
+
+  foldAll(): void {
+    const deep = this.index.tracks.map((_, track) => track).filter((track) => this.deep(track));
+    const all = deep.every((track) => this.folded.has(track));
+    for (const track of deep) if (all) this.folded.delete(track); else this.folded.add(track);
+    this.layOut();
+    this.draw();
   }
 
   private async load(): Promise<void> {
@@ -170,9 +197,12 @@ export class Timeline {
   restyle(): void {
     this.theme = themeOf();
     const back = this.theme.back;
-    this.ramps = this.index.kinds.map((kind) => ramp(kindColour(kind, this.theme), back));
+    const colours = this.index.kinds.flatMap((kind) =>
+      Array.from({ length: SHADES }, (_, shade) => shadeOf(kindColour(kind, this.theme), shade)),
+    );
+    this.ramps = colours.map((colour) => ramp(colour, back));
     const faded = (colour: [number, number, number]) => colour.map((c, i) => back[i] + (c - back[i]) * 0.25) as [number, number, number];
-    this.dim = this.index.kinds.map((kind) => ramp(faded(kindColour(kind, this.theme)), back));
+    this.dim = colours.map((colour) => ramp(faded(colour), back));
     this.draw();
   }
 
@@ -250,8 +280,8 @@ export class Timeline {
     const { labels } = this.index;
     const { matches, ramps, dim } = this;
     const shade = (label: number, cover: number) =>
-      (matches && !matches.has(label) ? dim : ramps)[labels[label][1]][cover];
-    const shadeKind = (kind: number, cover: number) => (matches ? dim : ramps)[kind][cover];
+      (matches && !matches.has(label) ? dim : ramps)[labels[label][1] * SHADES + (labels[label][0] % SHADES)][cover];
+    const shadeKind = (kind: number, cover: number) => (matches ? dim : ramps)[kind * SHADES][cover];
     for (const row of lanes) {
       this.painter.paint(row.lane, frame, line, back, most, shade, shadeKind, NAME_PX * ratio);
       const top = Math.max(0, Math.round((row.y - this.scroller.scrollTop + 1) * ratio));
@@ -315,7 +345,7 @@ export class Timeline {
       const x0 = Math.max(Math.round((gaps.start[i] - t0) / step), 0);
       const x1 = Math.min(Math.max(Math.round((gaps.end[i] - t0) / step), x0 + 1), width);
       if (x1 - x0 >= PATTERN_PX * ratio) {
-        const colour = pixel(causeColour(gaps.cause[i]), back, strip ? 1 : 0.5);
+        const colour = pixel(causeColour(gaps.cause[i], this.theme.dark), back, strip ? 1 : 0.6);
         for (let at = top; at < bottom; at++)
           for (let x = x0; x < x1; x++)
             if (inPattern(gaps.cause[i], Math.floor(x / ratio), Math.floor(at / ratio))) pixels[at * width + x] = colour;
@@ -451,7 +481,7 @@ export class Timeline {
     c.strokeStyle = this.theme.line;
     c.fillStyle = this.theme.faint;
     c.textAlign = "left";
-    const about = ((this.t1 - this.t0) / width) * 110;
+    const about = ((this.t1 - this.t0) / width) * (this.t1 - this.t0 < this.t1 / 1e4 ? 150 : 100);
     const power = 10 ** Math.floor(Math.log10(about));
     const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= about)!;
     for (let time = Math.ceil(this.t0 / step) * step; time < this.t1; time += step) {
@@ -460,7 +490,7 @@ export class Timeline {
       c.moveTo(x, RULER - 6);
       c.lineTo(x, RULER);
       c.stroke();
-      c.fillText(format.time(time), x + 3, RULER / 2);
+      c.fillText(format.mark(time, step, Math.max(Math.abs(this.t0), this.t1)), x + 3, RULER / 2);
     }
   }
 
@@ -492,6 +522,8 @@ export class Timeline {
   }
 
   scrollTo(lane: number): void {
+    const { track, depth } = this.index.lanes[lane];
+    if (depth > 0 && this.folded.has(track)) this.fold(track);
     const row = this.rows.find((each) => each.kind === "lane" && each.lane === lane);
     if (!row) return;
     const top = this.scroller.scrollTop + RULER + HEAD;
@@ -510,10 +542,26 @@ export class Timeline {
     this.draw();
   }
 
-  laneAt(y: number): number | null {
+  rowAt(y: number): Row | undefined {
     const at = y + this.scroller.scrollTop;
-    const row = this.rows.find((each) => at >= each.y && at < each.y + each.height);
-    return row?.kind === "lane" ? row.lane : null;
+    return this.rows.find((each) => at >= each.y && at < each.y + each.height);
+  }
+
+  // Idle time of a device or a stream at a time: its cause and its length.
+  gapAt(row: Row, time: number): { cause: string; length: number } | null {
+    const number = row.kind === "gaps" ? row.group : row.kind === "lane" ? this.streamGaps.get(row.lane) : undefined;
+    const gaps = number === undefined ? undefined : this.gaps[number];
+    if (!gaps) return null;
+    const i = firstAfter(gaps.end, time);
+    if (i >= gaps.start.length || gaps.start[i] > time) return null;
+    return { cause: this.index.causes[gaps.cause[i]], length: gaps.end[i] - gaps.start[i] };
+  }
+
+  // The value of a counter at a time, as text.
+  valueAt(series: number, time: number): string | null {
+    const values = this.series[series];
+    const i = values ? firstAfter(values.time, time) - 1 : -1;
+    return i < 0 ? null : format.value(this.index.counters[series].name, values.value[i]);
   }
 
   // The span of a lane at a time, or the next one that begins within `slack` of it.

@@ -44,6 +44,7 @@ void bind_stacks(nanobind::module_& m);
 void bind_profiler(nanobind::module_& m);
 void bind_recorder(nanobind::module_& m);
 void bind_children(nanobind::module_& m);
+void bind_clock_exchange(nanobind::module_& m);
 void bind_recorder_timing(nanobind::module_& m);
 void bind_torch(nanobind::module_& m);
 void bind_eventide_reader(nanobind::module_& m);

@@ -29,12 +29,18 @@ PythonWork* PythonWork::make(PyObject* function, PyObject* keep, PyObject* const
     return w;
 }
 
+// Both may run code of the program, in which the GIL passes to a thread that runs and disposes of the work.
 std::string PythonWork::name() const {
-    return name_of_callable(keep_);
+    PyObject* keep = Py_NewRef(keep_);
+    std::string out = name_of_callable(keep);
+    Py_DECREF(keep);
+    return out;
 }
 
 double PythonWork::duration() const {
-    PyObject* seconds = PyObject_GetAttrString(keep_, "duration");
+    PyObject* keep = Py_NewRef(keep_);
+    PyObject* seconds = PyObject_GetAttrString(keep, "duration");
+    Py_DECREF(keep);
     const bool number = seconds && (PyFloat_Check(seconds) || PyLong_Check(seconds));
     const double value = number ? PyFloat_AsDouble(seconds) : -1;
     Py_XDECREF(seconds);

@@ -1,6 +1,5 @@
 #include "base/thread.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -11,12 +10,9 @@
 namespace eventide {
 
 pthread_t start_joinable_thread(void* (*function)(void*), void* argument) {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);  // the new thread inherits the mask
+    const WithoutSignals blocked;  // the new thread inherits the mask
     pthread_t thread;
     const int rc = pthread_create(&thread, nullptr, function, argument);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
     if (rc)
         throw Error(ErrorKind::device, std::string("cannot start a worker thread: ") + std::strerror(rc) +
                                            "; close streams that are no longer needed");

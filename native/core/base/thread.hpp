@@ -7,8 +7,25 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 namespace eventide {
+
+// While it exists, signals wait, or go to another thread.
+class WithoutSignals {
+  public:
+    WithoutSignals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    WithoutSignals(const WithoutSignals&) = delete;
+    WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+  private:
+    sigset_t before_;
+};
 
 // Throws Error (device) if the system cannot start a thread.
 void start_thread(void* (*function)(void*), void* argument);

@@ -31,7 +31,8 @@ uint64_t pages(uint64_t bytes) noexcept {
 int allocate(const std::string& path, uint64_t bytes, int& fd) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    (void)try_lock_file(fd);  // a file system without locks: recovery says so
+    (void)try_lock_file(fd);       // a file system without locks: recovery says so
+    const WithoutSignals blocked;  // older kernels end an allocation in shared memory for a signal, and undo it
     if (const int error = posix_fallocate(fd, 0, off_t(bytes))) {
         close(fd);
         unlink(path.c_str());
@@ -40,25 +41,28 @@ int allocate(const std::string& path, uint64_t bytes, int& fd) {
     return 0;
 }
 
-// The thread that frees the last buffer. The lock is held across a fork, which waits for that thread: the child would
-// keep the file open, and so its memory.
-std::mutex freeing_lock;
-pthread_t freeing_thread;
+// Held while the file of a buffer is open, and across a fork: a descriptor in the child would keep the memory and the
+// lock of the file. The mapping, which keeps both from then on, is not inherited.
+std::mutex fork_lock;
+pthread_t freeing_thread;  // frees the last buffer; guarded by the lock, as the next one is
 bool freeing = false;
 
-void lock_and_finish_freeing() {
-    freeing_lock.lock();
-    if (std::exchange(freeing, false)) pthread_join(freeing_thread, nullptr);
+void unlock_in_child() {
+    freeing = false;  // that thread is the parent's
+    fork_lock.unlock();
 }
 
-void unlock_freeing() {
-    freeing_lock.unlock();
+[[maybe_unused]] const int buffer_at_fork =
+    pthread_atfork([] { fork_lock.lock(); }, [] { fork_lock.unlock(); }, unlock_in_child);
+
+void finish_freeing_locked() {
+    if (std::exchange(freeing, false)) pthread_join(freeing_thread, nullptr);
 }
 
 const struct AtExit {
     ~AtExit() {
-        lock_and_finish_freeing();
-        unlock_freeing();
+        std::lock_guard lock(fork_lock);
+        finish_freeing_locked();
     }
 } at_exit;
 
@@ -70,17 +74,15 @@ void* free_buffer(void* buffer) {
 }  // namespace
 
 void free_in_background(Buffer&& buffer) {
-    static const int once = pthread_atfork(&lock_and_finish_freeing, &unlock_freeing, &unlock_freeing);
-    (void)once;
     auto owned = std::make_unique<Buffer>(std::move(buffer));
-    lock_and_finish_freeing();
+    std::lock_guard lock(fork_lock);
+    finish_freeing_locked();
     try {
         freeing_thread = start_joinable_thread(&free_buffer, owned.get());
         (void)owned.release();
         freeing = true;
     } catch (const Error&) {  // freed here, slowly
     }
-    unlock_freeing();
 }
 
 std::string root_id() {
@@ -96,6 +98,7 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
         "/dev/shm/eventide-" + std::to_string(getpid()) + "-" + hex(session, 8) + "-" + root_id() + ".buffer";
     std::vector<std::string> places{beside};
     if (!durable) places.insert(places.begin(), shared);
+    std::lock_guard lock(fork_lock);
     int fd = -1, error = 0;
     std::string path, tried;
     for (const std::string& place : places) {
@@ -112,15 +115,15 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
                                            " MB (" + tried + "); make room or give Recorder a smaller buffer=");
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     error = errno;
+    if (data != MAP_FAILED) madvise(data, bytes, MADV_DONTFORK);
+    close(fd);  // the mapping keeps the lock
     if (data == MAP_FAILED) {
-        close(fd);
         ::unlink(path.c_str());
         throw Error(ErrorKind::device, "the recorder cannot map its buffer " + path + ": " + std::strerror(error));
     }
     Buffer out;
     out.data_ = static_cast<char*>(data);
     out.bytes_ = bytes;
-    out.fd_ = fd;
     out.path_ = path;
     auto& h = *new (data) BufferHeader{};
     h.version = format_version;
@@ -139,22 +142,17 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(other.bytes_),
-      fd_(std::exchange(other.fd_, -1)),
-      path_(std::move(other.path_)) {}
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), path_(std::move(other.path_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
-    std::swap(fd_, other.fd_);
     std::swap(path_, other.path_);
     return *this;
 }
 
 Buffer::~Buffer() {
     if (data_) munmap(data_, bytes_);
-    if (fd_ >= 0) close(fd_);
 }
 
 void Buffer::unlink() noexcept {

@@ -11,7 +11,8 @@ class Buffer {
   public:
     // Makes and fills in a file of that size, all of it allocated, so that no store fails on a full disk. In shared
     // memory, or if that has no space (or `durable`), beside the trace. Throws Error (device) if neither has space.
-    // The file is locked as long as this object exists: a file without a lock belongs to a dead process.
+    // The file is locked as long as its mapping exists, which the child of a fork has not: a file without a lock belongs
+    // to a dead process.
     static Buffer make(const std::string& trace, uint64_t bytes, bool durable, bool ring, const uint8_t (&session)[16]);
     Buffer() = default;
     Buffer(Buffer&& other) noexcept;
@@ -27,11 +28,12 @@ class Buffer {
     const std::string& path() const noexcept { return path_; }
     // Removes the file; the mapping stays.
     void unlink() noexcept;
+    // In the child of a fork, where something else may be at its addresses.
+    void forget() noexcept { data_ = nullptr; }
 
   private:
     char* data_ = nullptr;
     uint64_t bytes_ = 0;
-    int fd_ = -1;  // holds the lock
     std::string path_;
 };
 

@@ -102,10 +102,11 @@ void forget_in_child() {
         if (child.fd >= 0) close(child.fd);
 }
 
+[[maybe_unused]] const int children_at_fork =
+    pthread_atfork([] { state->mutex.lock(); }, [] { state->mutex.unlock(); }, forget_in_child);
+
 void start_watcher(State& s) {
     if (s.wake >= 0) return;
-    static const int once = pthread_atfork([] { state->mutex.lock(); }, [] { state->mutex.unlock(); }, forget_in_child);
-    (void)once;
     s.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s.wake < 0) return;
     try {

@@ -116,6 +116,8 @@ bool quiet() noexcept {
     return true;
 }
 
+[[maybe_unused]] const int recorder_at_fork = pthread_atfork(nullptr, nullptr, [] { after_fork_in_child(); });
+
 }  // namespace
 
 void Put::attach(uint32_t generation, bool named) noexcept {
@@ -174,8 +176,6 @@ uint32_t start(const Options& options) {
     std::lock_guard lock(change);
     if (const Session* s = session.load(std::memory_order_relaxed))
         throw Error(ErrorKind::usage, "a recording to " + s->options.path + " is running; stop it first");
-    static const int once = pthread_atfork(nullptr, nullptr, [] { after_fork_in_child(); });
-    (void)once;
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) own_fences.store(true, std::memory_order_seq_cst);
     remove_stale_buffers();
     auto fresh = std::make_unique<Session>(options, generations + 1);

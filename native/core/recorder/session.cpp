@@ -177,7 +177,7 @@ int Session::note(std::string_view json) {
 void Session::abandon_in_child() noexcept {
     restore_dump_signal();
     file_.close();
-    buffer = Buffer();
+    buffer.forget();
 }
 
 // The drainer: the thread that moves sealed chunks from the buffer to the file. It holds no lock that a recording

@@ -29,16 +29,8 @@ class HostTurn {
 
 bool PolledStream::refresh(Marker& marker) {
     if (!process::is_current(generation)) return false;  // the device and its locks belong to the parent process
-    MarkerState state = MarkerState::failed;
-    if (!broken_.has(marker)) {
-        try {
-            locks::DeviceCall call;
-            state = device_stream_->poll(marker);
-        } catch (const Error& e) {
-            broken_.add(marker, e.what());
-        }
-    }
-    if (state == MarkerState::pending) return false;
+    if (!broken_.has(marker) && ask(marker) == MarkerState::pending) return false;
+    if (broken_.has(marker) && !pass_all_before(marker)) return false;
     advance(marker.position());
     // Its Future may be done already: another thread is about to complete it, with no hook or device call in between.
     while (finishing_.load(std::memory_order_acquire) >= marker.position() && marker.state() == MarkerState::pending) {
@@ -46,22 +38,47 @@ bool PolledStream::refresh(Marker& marker) {
     return true;
 }
 
+// One that the device cannot poll is broken from then on.
+MarkerState PolledStream::ask(Marker& marker) {
+    try {
+        locks::DeviceCall call;
+        return device_stream_->poll(marker);
+    } catch (const Error& e) {
+        broken_.add(marker, e.what());
+        return MarkerState::failed;
+    }
+}
+
+// The device cannot say whether it is past a broken marker: it is where all before it is complete, which must not be
+// lost for it.
+bool PolledStream::pass_all_before(const Marker& broken) {
+    for (;;) {
+        const Ref<Marker> first = first_outstanding();
+        if (!first || first->position() >= broken.position()) return true;
+        if (!broken_.has(*first) && ask(*first) == MarkerState::pending) return false;
+        advance(first->position());
+        if (first_outstanding() == first) return false;  // its work runs
+    }
+}
+
 bool PolledStream::join(Marker& marker, int64_t ns) {
     if (!process::is_current(generation)) return false;
+    const bool broken = broken_.has(marker);
+    const Ref<Marker> waited = broken ? first_outstanding() : Ref<Marker>(&marker);
     // Timeout 0 is a query: join would advance a device with virtual time.
-    if (ns > 0 && marker.state() == MarkerState::pending && !broken_.has(marker)) {
+    if (ns > 0 && marker.state() == MarkerState::pending && waited && !broken_.has(*waited)) {
         try {
             locks::DeviceCall call;
-            device_stream_->join(marker, std::min(ns, longest_join_ns));
+            device_stream_->join(*waited, std::min(ns, longest_join_ns));
         } catch (const Error& e) {
-            broken_.add(marker, e.what());
+            broken_.add(*waited, e.what());
         }
     }
     if (marker.state() != MarkerState::pending) return true;
     const bool passed = refresh(marker);
     if (marker.state() != MarkerState::pending) return true;
     // The device is past it, but its work still runs, or hooks of what is before it do on another thread.
-    return passed && ns > 0 && marker.sleep_on_word(std::min(ns, longest_rest_ns));
+    return (passed || broken) && ns > 0 && marker.sleep_on_word(std::min(ns, longest_rest_ns));
 }
 
 // The device is past `position`. First each marker up to it gets its outcome, in order; this never waits, so that work
@@ -126,6 +143,7 @@ PolledStream::Answer PolledStream::query_device(Marker& marker) {
 }
 
 PolledStream::Markers PolledStream::decide_locked(Marker& marker, Answer answer) {
+    Markers dropped = settle_waits_locked(marker.position());  // first: it may fail for lack of memory
     Places place;
     place.splice(place.begin(), outstanding_, outstanding_.begin());
     Passed& passed = place.front();
@@ -134,7 +152,6 @@ PolledStream::Markers PolledStream::decide_locked(Marker& marker, Answer answer)
     // Within the error of the clock model, times of a stream's markers stay in stream order.
     if (clock_ && answer.ticks) answer.time = last_time_ = std::max(last_time_, answer.time);
     if (marker.starts) marker.starts->start_ns = answer.time;
-    Markers dropped = settle_waits_locked(marker.position());
     combine_errors_locked(marker, passed, answer.failure);
     if (answer.failure) set_error_locked(std::move(answer.failure));
     marker.decide(answer.time, answer.ticks, outcome_locked(marker));
@@ -176,10 +193,10 @@ void PolledStream::end_marker(Marker& marker) {
 PolledStream::Markers PolledStream::settle_waits_locked(uint64_t before) {
     Markers settled;
     while (!waits_.empty() && waits_.front().position < before) {
-        Ref<Marker> m = std::move(waits_.front().marker);
+        settled.push_back(waits_.front().marker);
         waits_.pop_front();
-        if (m->decided() == MarkerState::failed) set_error_locked(m->failure());
-        settled.push_back(std::move(m));
+        const Marker& m = *settled.back();
+        if (m.decided() == MarkerState::failed) set_error_locked(m.failure());
     }
     return settled;
 }

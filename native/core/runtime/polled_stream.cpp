@@ -197,6 +197,11 @@ Ref<Marker> PolledStream::first_marker() const {
     return outstanding_.empty() ? Ref<Marker>() : outstanding_.front().marker;
 }
 
+Ref<Marker> PolledStream::first_outstanding() const {
+    std::lock_guard lock(m_);
+    return outstanding_.empty() ? Ref<Marker>() : outstanding_.front().marker;
+}
+
 // The marker behind all queued items, if there is one.
 Ref<Marker> PolledStream::last_marker() const {
     std::lock_guard lock(m_);

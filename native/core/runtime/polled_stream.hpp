@@ -116,6 +116,8 @@ class PolledStream : public Stream {
 
   private:
     Ref<Marker> queue_end(std::unique_lock<HostMutex> order, bool sync, bool patient, Ref<Failure>* healed);
+    MarkerState ask(Marker& marker);
+    bool pass_all_before(const Marker& broken);
     void advance(uint64_t position);
     bool decide_next(uint64_t position);
     bool take_back_locked(Work& work);  // false: it runs
@@ -129,6 +131,7 @@ class PolledStream : public Stream {
     void poll_waits(uint64_t before);
     void poll_occasionally();
     Ref<Marker> first_marker() const;
+    Ref<Marker> first_outstanding() const;
     Ref<Marker> last_marker() const;
 
     Places passed_;                // markers with an outcome that are not complete, oldest first

@@ -8,6 +8,7 @@
 #include "base/context.hpp"
 #include "base/error.hpp"
 #include "base/futex.hpp"
+#include "base/host_lock.hpp"
 #include "base/mutex.hpp"
 #include "base/process.hpp"
 #include "base/thread.hpp"
@@ -23,14 +24,22 @@ constexpr int64_t hour_ns = 3'600'000'000'000;
 
 // Of one device type.
 struct Poller {
-    Mutex m;  // guards fresh, started
+    Mutex m;  // guards the next three
     std::vector<Ref<Marker>> fresh;
     bool started = false;
+    bool removed = false;  // the type: the thread ends when it has nothing to poll
     std::atomic<uint32_t> turn{0};
 };
 
 using Pollers = std::array<Poller, devices::max_types>;  // by the number of the type
 Pollers* pollers = new Pollers;  // leaked on purpose: the threads may outlive static destruction
+
+// False: there is something to poll again.
+bool end(Poller& p) {
+    std::lock_guard lock(p.m);
+    p.started = !p.fresh.empty();
+    return !p.started;
+}
 
 // No catch (...) and no noexcept on this stack: see thread.hpp.
 void* loop(void* argument) {
@@ -42,8 +51,10 @@ void* loop(void* argument) {
     int64_t pause = shortest_ns;
     for (;;) {
         const uint32_t turn = p.turn.load(std::memory_order_acquire);
+        bool removed = false;
         {
             std::lock_guard lock(p.m);
+            removed = p.removed;
             if (!p.fresh.empty()) pause = shortest_ns;
             for (auto& m : p.fresh) watched.push_back(std::move(m));
             p.fresh.clear();
@@ -52,11 +63,14 @@ void* loop(void* argument) {
         std::erase_if(watched, [](const Ref<Marker>& m) { return !m->pending(); });
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
         pause = watched.size() < before ? shortest_ns : std::min(pause * 2, longest_ns);
-        if (watched.empty())
-            futex::wait(p.turn, turn, hour_ns);
-        else
+        if (!watched.empty())
             watched.front()->sleep(pause);  // a device with virtual time advances when it is waited for
+        else if (!removed)
+            futex::wait(p.turn, turn, hour_ns);
+        else if (end(p))
+            break;
     }
+    if (HostLock* lock = HostLock::installed()) lock->forget_thread();
     return nullptr;
 }
 
@@ -80,6 +94,16 @@ void watch(Ref<Marker> marker) {
     }
     // After the list: a loop that reads the new number takes the marker, one that read the old does not sleep on it.
     // The wake-up is unconditional, so there is no second flag whose order could matter.
+    p.turn.fetch_add(1, std::memory_order_release);
+    futex::wake_all(p.turn);
+}
+
+void type_removed(int16_t type) {
+    Poller& p = pollers->at(size_t(type));
+    {
+        std::lock_guard lock(p.m);
+        p.removed = true;
+    }
     p.turn.fetch_add(1, std::memory_order_release);
     futex::wake_all(p.turn);
 }

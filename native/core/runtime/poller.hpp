@@ -10,6 +10,9 @@ namespace eventide::poller {
 // Polls until the marker has ended; its callbacks run then.
 void watch(Ref<Marker> marker);
 
+// The thread of a device type that was removed ends once its last marker has.
+void type_removed(int16_t type);
+
 void after_fork_in_child();
 
 }  // namespace eventide::poller

@@ -1,5 +1,6 @@
 #include "runtime/wait_graph.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,72 +17,106 @@ Mutex* graph_lock = new Mutex;  // guards Stream::blocked_; taken before any str
 
 }  // namespace
 
-// Depth-first: does completing a position of a stream need `origin` to get past the work at `from`?
+// Depth-first: does completing a position of a stream need `origin` to get past the work at `from`? Without recursion,
+// since a chain of streams may be of any length. It keeps what it visits: a stream that is dropped meanwhile is destroyed
+// with the search, when no lock is held.
 class Graph::Search {
   public:
     Search(Stream& origin, uint64_t from) : origin_(origin), from_(from) {}
 
-    bool reaches(Stream& at, uint64_t position) {
-        if (at.completed() >= position) return false;
-        if (&at == &origin_) return position >= from_;
-        for (auto& [stream, seen] : visited_)
-            if (stream == &at && seen >= position) return false;
-        visited_.push_back({&at, position});
-        for (const Step& step : needs(at, position)) {
-            path.push_back(step.why);
-            if (reaches(*step.stream, step.position)) return true;
-            path.pop_back();
+    bool reaches(Stream& target, uint64_t position) {
+        if (is_origin(target, position)) return true;
+        visit(target, position);
+        while (!path_.empty()) {
+            Visit& last = path_.back();
+            if (last.next == last.needs.size()) {
+                path_.pop_back();
+                continue;
+            }
+            const Need& need = last.needs[last.next++];
+            if (is_origin(*need.stream, need.position)) return true;
+            visit(*need.stream, need.position);
         }
         return false;
     }
 
-    std::vector<std::string> path;
-
-  private:
-    struct Step {
-        Ref<Stream> stream;
-        uint64_t position;
-        std::string why;
-    };
-
-    // What `at` needs before it can complete `position`: its queued waits, and its work that blocks.
-    static std::vector<Step> needs(Stream& at, uint64_t position) {
-        std::vector<Step> out;
-        if (at.blocked_.stream && at.blocked_.from <= position)
-            out.push_back({at.blocked_.stream, at.blocked_.position,
-                           "work on " + at.describe() + " waits for " + at.blocked_.stream->describe()});
-        std::lock_guard lock(at.m_);
-        for (const auto& wait : at.waits_) {
-            if (wait.position > position) break;
-            Marker& m = *wait.marker;
-            if (m.state() != MarkerState::pending) continue;
-            out.push_back(
-                {Ref<Stream>(&m.stream()), m.position(),
-                 at.describe() + " waits for event " + std::to_string(m.event()) + " of " + m.stream().describe()});
+    // How the target leads to the origin: "; stream 2 waits for event 1 of stream 3".
+    std::string path() const {
+        std::string out;
+        for (const Visit& each : path_) {
+            const Need& need = each.needs[each.next - 1];
+            const std::string from = each.stream->describe(), to = need.stream->describe();
+            out += need.blocks ? "; work on " + from + " waits for " + to
+                               : "; " + from + " waits for event " + std::to_string(need.event) + " of " + to;
         }
         return out;
     }
 
+  private:
+    struct Need {
+        Ref<Stream> stream;
+        uint64_t position;
+        uint64_t event;
+        bool blocks;  // work blocks; else a queued wait for the event
+    };
+    struct Visit {
+        Stream* stream;
+        std::vector<Need> needs;
+        size_t next = 0;
+    };
+
+    bool is_origin(Stream& at, uint64_t position) const {
+        return &at == &origin_ && position >= from_ && at.completed() < position;
+    }
+
+    void visit(Stream& at, uint64_t position) {
+        auto [it, first] = visited_.try_emplace(Ref<Stream>(&at), position);
+        if (!first && it->second >= position) return;
+        it->second = position;
+        if (&at != &origin_ && at.completed() < position) path_.push_back({&at, needs(at, position)});
+    }
+
+    // What `at` needs before it can complete `position`: its queued waits, and its work that blocks.
+    static std::vector<Need> needs(Stream& at, uint64_t position) {
+        std::vector<Need> out;
+        if (at.blocked_.stream && at.blocked_.from <= position)
+            out.push_back({at.blocked_.stream, at.blocked_.position, 0, true});
+        std::lock_guard lock(at.m_);
+        for (const auto& wait : at.waits_) {
+            if (wait.position > position) break;
+            Marker& m = *wait.marker;
+            if (m.state() == MarkerState::pending)
+                out.push_back({Ref<Stream>(&m.stream()), m.position(), m.event(), false});
+        }
+        return out;
+    }
+
+    struct ById {
+        bool operator()(const Ref<Stream>& a, const Ref<Stream>& b) const { return a->id < b->id; }
+    };
     Stream& origin_;
     const uint64_t from_;
-    std::vector<std::pair<Stream*, uint64_t>> visited_;
+    std::map<Ref<Stream>, uint64_t, ById> visited_;
+    std::vector<Visit> path_;
 };
 
 void Graph::block(Stream& from, uint64_t from_position, Stream& target, uint64_t position, const char* verb,
                   const char* remedy) {
-    std::lock_guard lock(*graph_lock);
     Search search(from, from_position);
+    Ref<Stream> before;  // released after the lock
+    std::lock_guard lock(*graph_lock);
     if (search.reaches(target, position)) {
         std::string message = std::string(verb) + " inside work on " + from.describe() +
-                              " would wait forever: it waits for " + target.describe();
-        for (const std::string& why : search.path) message += "; " + why;
+                              " would wait forever: it waits for " + target.describe() + search.path();
         if (&target == &from)
             message += ", which cannot go on before this work is over";
         else
             message += ", and " + from.describe() + " cannot go on before this work is over";
         throw Error(ErrorKind::deadlock, message + "; " + remedy);
     }
-    from.blocked_ = {Ref<Stream>(&target), position, from_position};
+    before = std::exchange(from.blocked_.stream, Ref<Stream>(&target));
+    from.blocked_.position = position;
+    from.blocked_.from = from_position;
 }
 
 void Graph::unblock(Stream& from) noexcept {

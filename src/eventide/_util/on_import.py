@@ -7,7 +7,6 @@ its spec and its loader are unchanged.
 from __future__ import annotations
 
 import importlib.util
-import logging
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +14,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-_log = logging.getLogger("eventide.integrations")
+from eventide._util.log import Log
+
+_log = Log("eventide.integrations")
 _lock = threading.RLock()  # guards _waiting and the place in sys.meta_path; no callback runs under it
 _waiting: list[ImportHook] = []
 
@@ -111,8 +112,9 @@ def _wrap_loader(name: str, loader: Any) -> None:
                 if hook.failed is not None:
                     _guarded(hook.failed, name, error)
             raise
-        for hook in _take(name):
-            _guarded(hook.ready)
+        while hooks := _take(name):  # a callback may add one for the same module
+            for hook in hooks:
+                _guarded(hook.ready)
 
     try:
         loader.exec_module = exec_module

@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide._util.internal_frames import is_own_frame
 from eventide.analysis import _result as show
+from eventide.analysis._samples import sweep_weights
 from eventide.trace import Trace
 
 _IDLE = 0.2  # a worker that ran less than this share of its life
@@ -126,15 +128,38 @@ class _RankTimes:
 
 
 def _rank_times(rank: int, trace: Trace, pid: int) -> _RankTimes:
-    spans = trace.spans
-    chosen = spans.filter(pc.equal(pc.cast(spans.column("category"), "string"), "communication"))
+    spans, since = trace.spans, _start_of_work(trace)
+    chosen = spans.filter(pc.and_(_of_category(spans, "communication"), pc.greater_equal(spans.column("start"), since)))
     total = pc.sum(chosen.column("duration")).as_py() or 0
     period = int((trace.metadata.get("run") or {}).get("sample_ns") or 0)
-    running = _samples_of_main(trace, pid, waiting=False)
+    main = _samples_of_main(trace, pid)
+    weights = sweep_weights(main.column("time").to_numpy(), period)
+    running = main.append_column("weight", pa.array(weights)).filter(
+        pc.and_(pc.invert(_waited(main)), pc.greater_equal(main.column("time"), since))
+    )
     functions: Counter[str] = Counter()
-    for stack, count in Counter(running.column("stack").drop_null().to_pylist()).items():
-        functions[_own_function(trace.stacks.column("frames")[stack].as_py() or [])] += count * period
+    for stack, weight in zip(running.column("stack").to_pylist(), running.column("weight").to_pylist(), strict=True):
+        if stack is not None:
+            functions[_own_function(trace.stacks.column("frames")[stack].as_py() or [])] += weight
     return _RankTimes(rank, total, functions)
+
+
+def _start_of_work(trace: Trace) -> int:
+    """When the first step began; without steps, when the first collective ended.
+
+    In the collectives before that, ranks wait for those that started or imported later, which happens once.
+    """
+    spans = trace.spans
+    if (first := pc.min(spans.filter(_of_category(spans, "step")).column("start")).as_py()) is not None:
+        return int(first)
+    collectives = spans.filter(_of_category(spans, "communication")).sort_by("start")
+    if not collectives.num_rows:
+        return 0
+    return int(collectives.column("start")[0].as_py() + (collectives.column("duration")[0].as_py() or 0))
+
+
+def _of_category(spans: pa.Table, category: str) -> pa.ChunkedArray:
+    return pc.equal(pc.cast(spans.column("category"), "string"), category)
 
 
 def _straggler(ranks: list[_RankTimes]) -> Straggler | None:
@@ -157,7 +182,7 @@ def _straggler(ranks: list[_RankTimes]) -> Straggler | None:
 def _lives(trace: Trace) -> dict[int, dict[str, Any]]:
     """The child processes in a recording, by pid."""
     spans = trace.spans
-    chosen = spans.filter(pc.equal(pc.cast(spans.column("category"), "string"), "process"))
+    chosen = spans.filter(_of_category(spans, "process"))
     parent = trace.metadata.get("process", {}).get("pid")
     out: dict[int, dict[str, Any]] = {}
     for row in chosen.select(["name", "start", "duration", "args"]).to_pylist():
@@ -271,13 +296,21 @@ def _samples_of_main(trace: Trace, pid: object, *, waiting: bool | None = None) 
     chosen = instants.filter(sampled)
     if waiting is None:
         return chosen
-    waited = pc.fill_null(pc.match_substring(chosen.column("args"), '"waiting"'), False)
-    return chosen.filter(waited if waiting else pc.invert(waited))
+    return chosen.filter(_waited(chosen) if waiting else pc.invert(_waited(chosen)))
+
+
+def _waited(samples: pa.Table) -> pa.ChunkedArray:
+    return pc.fill_null(pc.match_substring(samples.column("args"), '"waiting"'), False)
+
+
+def _is_own(file: str) -> bool:
+    """Whether it is of the program: not of a library, the interpreter, or this package."""
+    return not any(part in file for part in _LIBRARY) and not is_own_frame(file)
 
 
 def _own_function(frames: list[dict[str, Any]]) -> str:
     """The innermost function of the program, such as "augment (train.py)"."""
-    own = next((one for one in frames if not any(part in one["file"] for part in _LIBRARY)), None)
+    own = next((one for one in frames if _is_own(one["file"])), None)
     return f"{own['function']} ({PurePath(own['file']).name})" if own is not None else "a library"
 
 
@@ -285,6 +318,6 @@ def _place(frames: list[dict[str, Any]]) -> str:
     """Such as "wait, called at train.py:31": the innermost function, and the innermost line of the program."""
     if not frames:
         return ""
-    own = next((one for one in frames if not any(part in one["file"] for part in _LIBRARY)), frames[0])
+    own = next((one for one in frames if _is_own(one["file"])), frames[0])
     line = f"{PurePath(own['file']).name}:{own['line']}"
     return f"{own['function']} ({line})" if own is frames[0] else f"{frames[0]['function']}, called at {line}"

@@ -140,7 +140,7 @@ def _stacks(view: View) -> list[SampledStack]:
     weight = np.zeros(len(time), np.int64)
     period = int((view.trace.metadata.get("run") or {}).get("sample_ns") or 0)
     for each in np.unique(pid).tolist():  # every process has its own sampler
-        weight[pid == each] = _weights(time[pid == each], period)
+        weight[pid == each] = sweep_weights(time[pid == each], period)
     key, place = np.unique(np.stack((track, stack, waits)), axis=1, return_inverse=True)
     place = place.reshape(-1)
     sums, counts = np.zeros(key.shape[1], np.int64), np.bincount(place, minlength=key.shape[1])
@@ -164,7 +164,7 @@ def _thread_names(view: View, sampled: list[int]) -> list[str]:
     return found
 
 
-def _weights(time: Ints, period: int) -> Ints:
+def sweep_weights(time: Ints, period: int) -> Ints:
     """Of each sample the time since the sweep before its own; the first counts for a period or the median.
 
     Samples of one sweep are microseconds apart; sweeps are at least the sampler's period apart.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ def attach_program(
     summary = Summary(as_json, report, open_browser, quiet)
     target = output or reserve(f"pid{pid}")
     try:
-        settings = replace(settings, path=str(recording_path(target)))
+        settings = settings._replace(path=str(recording_path(target)))
         begun = "" if quiet else f"eventide: recording process {pid}; Ctrl-C ends that, and the process continues"
         ended = attach(pid, settings, _output.say, lambda: _output.say(begun) if begun else None)
     finally:

@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,11 +82,11 @@ def run_program(
     try:
         target = output or reserve(module or _name(program[0]))
         try:
-            settings = replace(settings, path=str(recording_path(target)))
+            settings = settings._replace(path=str(recording_path(target)))
             if children == "yes" and not settings.start_on:
                 folder = folder_for(target, named=output is not None)
                 clear(folder)
-                settings = replace(settings, children=str(folder))
+                settings = settings._replace(children=str(folder))
             signals = [name for name in (settings.start_on, settings.dump_on) if name]
             ended = launch(command, settings.to_environment(), signals=signals)
         finally:

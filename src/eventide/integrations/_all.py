@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 from functools import partial
 from importlib import import_module
 
+from eventide._util.log import Log
 from eventide._util.on_import import ImportHook, when_imported
 from eventide._util.subscription import Subscription
 from eventide.errors import UsageError, UsageValueError
@@ -15,7 +15,7 @@ from eventide.integrations._patch import version_of
 NAMES = ("torch", "jax", "numba", "triton", "pyopencl")
 """The frameworks; the integration of each is the module of that name in this package."""
 
-_log = logging.getLogger("eventide.integrations")
+_log = Log("eventide.integrations")
 
 
 class Adapters(Subscription):

@@ -12,7 +12,6 @@ its patch stays, and our switch inside it passes calls through.
 from __future__ import annotations
 
 import functools
-import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -20,10 +19,11 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from eventide._util import process
+from eventide._util.log import Log
 from eventide._util.on_import import when_imported
 from eventide.errors import SanitizerError, UsageError
 
-_log = logging.getLogger("eventide.integrations")
+_log = Log("eventide.integrations")
 P = ParamSpec("P")
 T = TypeVar("T")
 

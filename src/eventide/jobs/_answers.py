@@ -58,7 +58,7 @@ def answer(job: Job, step: Callable[[str], None] = lambda _: None) -> JobReport:
     step("imbalance")
     uneven = imbalance(job)
     step("critical path")
-    path = job_path(slow.operations)
+    path = job_path(slow.operations, waits)
     return JobReport(
         str(job.path),
         len(job.ranks),

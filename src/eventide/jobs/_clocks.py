@@ -1,7 +1,8 @@
 """The clocks of the ranks, with a bound for the error.
 
 In a collective no rank that receives ends before each rank that provides has started: that bounds the offset of each
-clock to the reference's. A clock is an offset and a drift, and `bound_clock_offsets` of the core solves for both.
+clock to the reference's; so do messages that our recorder exchanged, and a clock that ranks share (_ties). A clock is
+an offset and a drift, and `bound_clock_offsets` of the core solves for both.
 
 The estimate lies within what is possible, where all ranks leave their collectives together: that is what collectives
 do, but no law. Its error is the distance to the farther end of what is possible; it holds in any case.
@@ -19,6 +20,7 @@ from eventide import _native
 from eventide.errors import UsageValueError
 from eventide.jobs._job import Job
 from eventide.jobs._match import PROVIDES, RECEIVES, Bools, Ints, Matched, contradiction
+from eventide.jobs._ties import Tied, with_ties
 
 DRIFT = 200e-6  # the most that clocks drift apart: quartz is good to 100 ppm
 _ROUNDS = 100
@@ -76,27 +78,17 @@ class Clocks:
 def align(job: Job, found: Matched) -> Clocks:
     """Bound the clocks of all ranks. UsageValueError, with two ranks, if no clocks fit the collectives."""
     resolution = np.array([each.resolution for each in job.ranks], np.int64)
-    return bound(found, np.where(resolution > 1, resolution, 0))
+    return bound(found, np.where(resolution > 1, resolution, 0), tied=with_ties(job, found))
 
 
-def bound(found: Matched, resolution: Ints, drift: float = DRIFT) -> Clocks:
-    """The same for collectives alone; times are known to `resolution` nanoseconds of each rank, downwards."""
-    count, rows = len(found.ranks), len(found)
+def bound(found: Matched, resolution: Ints, drift: float = DRIFT, tied: Tied | None = None) -> Clocks:
+    """The same for collectives; times are known to `resolution` nanoseconds of each rank, downwards."""
+    count = len(found.ranks)
+    tied = tied or Tied(found, np.arange(len(found)))
+    base, reference, possible = _solve(tied, resolution, drift, count)
     first = np.searchsorted(found.rank, np.arange(count + 1)).astype(np.int64)
-    base = np.array([found.start[low] if low < high else 0 for low, high in pairwise(first.tolist())], np.int64)
-    step = resolution[found.rank] if rows else np.empty(0, np.int64)
     start = found.start - base[found.rank]
     end = found.end - base[found.rank]
-    reference = _reference(found, end - start, count)
-    ranges = [np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows)]
-    if rows:
-        rows_of = (first, found.collective, start - step, end + 2 * step, found.role)
-        conflict = _native.bound_clock_offsets(
-            *rows_of, len(found.keys), reference, drift, ranges[0], ranges[1], ranges[2], ranges[3], _ROUNDS
-        )
-        if conflict is not None:
-            raise _explain(_Given(found, base, step, drift), *conflict)
-    possible = _Possible(*ranges)
     guess, spread = _guess(found, first, end, possible, reference)
     middle, middle_end = (
         np.clip(guess, possible.low, possible.high),
@@ -106,15 +98,34 @@ def bound(found: Matched, resolution: Ints, drift: float = DRIFT) -> Clocks:
     known = np.isfinite(error)
     common = np.where(known, start - np.where(known, middle, 0), np.nan)
     common_end = np.where(known, end - np.where(known, middle_end, 0), np.nan)
-    offset = np.where(known, middle, np.nan) + ((base - base[reference])[found.rank] if rows else 0.0)
+    offset = np.where(known, middle, np.nan) + ((base - base[reference])[found.rank] if len(found) else 0.0)
     clocks = []
     for each, rank in enumerate(found.ranks):
         here = slice(first[each], first[each + 1])
         half = float(possible.half_width()[here].max(initial=0.0))
         clocks.append(_clock(rank, offset[here], error[here], start[here], (half, float(spread[each]))))
     origin = int(base[reference]) if count else 0
-    name = found.ranks[reference] if rows else None
+    name = found.ranks[reference] if len(found) else None
     return Clocks(name, tuple(clocks), found, common, common_end, error, origin)
+
+
+def _solve(tied: Tied, resolution: Ints, drift: float, count: int) -> tuple[Ints, int, _Possible]:
+    """What is possible for each collective. Times of a rank count from its base, so that they are exact as floats."""
+    rows = tied.rows
+    first = np.searchsorted(rows.rank, np.arange(count + 1)).astype(np.int64)
+    base = np.array([rows.start[low] if low < high else 0 for low, high in pairwise(first.tolist())], np.int64)
+    step = resolution[rows.rank] if len(rows) else np.empty(0, np.int64)
+    start, end = rows.start - base[rows.rank], rows.end - base[rows.rank]
+    reference = _reference(rows, end - start, count)
+    ranges = [np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))]
+    if len(rows):
+        rows_of = (first, rows.collective, start - step, end + 2 * step, rows.role)
+        conflict = _native.bound_clock_offsets(
+            *rows_of, len(rows.keys), reference, drift, ranges[0], ranges[1], ranges[2], ranges[3], _ROUNDS
+        )
+        if conflict is not None:
+            raise _explain(_Given(rows, base, step, drift), *conflict)
+    return base, reference, _Possible(*(each[tied.own] for each in ranges))
 
 
 @dataclass(frozen=True)

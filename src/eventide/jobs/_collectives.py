@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class Collective:
     how: str = ""
 
 
+@lru_cache(maxsize=4096)
 def kind_of(name: str | None) -> str | None:
     """all_reduce for AllReduce, allreduce, _allreduce_coalesced and ncclDevKernel_AllReduce_Sum_f32_RING_LL."""
     return next((kind for kind, pattern in _KINDS if name and pattern.search(name)), None)

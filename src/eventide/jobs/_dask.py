@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class Cluster:
     def __init__(self, address: str, target: Path) -> None:
         self._address, self._target = address, target
 
-    def run(self, tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def run(self, tasks: list[dict[str, Any]]) -> Generator[dict[str, Any]]:
         """The results, as they come. A task whose worker died is repeated by the scheduler."""
         if not tasks:
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventide.jobs._job import Job
+from eventide.jobs._schema import WHOLE
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RankRow:
 
     rank: int
     stage: int | None
-    steps: int
+    steps: int  # 0: its trace has none, and the rest is of the whole trace
     length: float
     compute: float | None
     communication: float | None  # that nothing hides
@@ -44,6 +45,7 @@ class Imbalance:
     stages: tuple[StageRow, ...]
     ranks: tuple[RankRow, ...]
     lengths: dict[str, dict[int, int]]
+    resolution: int  # to which each span is known; all are on the clock of their own rank
 
 
 _PARTS = ("compute", "communication", "copy", "overlap", "idle")
@@ -59,17 +61,20 @@ def imbalance(job: Job) -> Imbalance:
     stage = {each.rank: each.stage for each in job.ranks}
     ranks = tuple(_rank(number, stage[number], rows) for number, rows in sorted(by_rank.items()))
     members: dict[int | None, list[RankRow]] = defaultdict(list)
-    for each in ranks:
+    with_steps = [each for each in ranks if each.steps]
+    for each in with_steps or ranks:  # a whole trace is not comparable with a step
         members[each.stage].append(each)
     stages = [_stage(number, rows) for number, rows in members.items()]
-    return Imbalance(tuple(sorted(stages, key=lambda row: -(row.compute or 0))), ranks, lengths)
+    resolution = max((each.resolution for each in job.ranks), default=1)
+    return Imbalance(tuple(sorted(stages, key=lambda row: -(row.compute or 0))), ranks, lengths, resolution)
 
 
 def _rank(rank: int, stage: int | None, rows: list[dict[str, int]]) -> RankRow:
     length = float(np.mean([row["end"] - row["start"] for row in rows]))
     known = [row for row in rows if row["compute"] is not None]
     means = {name: float(np.mean([row[name] for row in known])) if known else None for name in _PARTS}
-    return RankRow(rank, stage, len(rows), length, **means)
+    steps = 0 if [row["step"] for row in rows] == [WHOLE] else len(rows)
+    return RankRow(rank, stage, steps, length, **means)
 
 
 def _stage(stage: int | None, rows: list[RankRow]) -> StageRow:

@@ -7,13 +7,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eventide.errors import TraceFileError, UsageValueError
+from eventide.errors import EventideError, TraceFileError, UsageValueError
 from eventide.jobs._import_rank import ABOUT, PART, import_in_any_case
 from eventide.jobs._pool import Pool
 from eventide.jobs._schema import VERSION
@@ -21,7 +21,7 @@ from eventide.jobs._sources import Source, find_sources
 
 MANIFEST, LOCK = "job.json", ".lock"
 Progress = Callable[[int, int, str], None]  # ranks done, ranks in all, the file that was finished last
-Engine = Callable[[list[dict[str, Any]]], Iterable[dict[str, Any]]]
+Engine = Callable[[list[dict[str, Any]]], Generator[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -55,29 +55,54 @@ def import_job(
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     files = find_sources([os.fspath(each) for each in given])
     target = Path(job).resolve()
-    _make(target)
-    with _only_one(target):
+    with _written_to(target), _only_one(target):
         state = _State(target, {source.source: source for source in files})
         state.resume()
         tasks = [{**asdict(source), "job": str(target)} for source in files if source.source not in state.done]
-        run = _engine(target, processes, cluster)
         total = len(files)
         if progress is not None:
             progress(total - len(tasks), total, "")
-        for count, result in enumerate(run(tasks), total - len(tasks) + 1):
-            state.commit(result)
-            if progress is not None:
-                progress(count, total, Path(result["source"]).name)
+        # Whatever ends the loop ends the processes of the engine, now.
+        with closing(_engine(target, processes, cluster)(tasks)) as results:
+            for count, result in enumerate(results, total - len(tasks) + 1):
+                state.commit(result)
+                if progress is not None:
+                    progress(count, total, Path(result["source"]).name)
         return state.finish(len(tasks))
+
+
+@contextmanager
+def _written_to(target: Path) -> Iterator[None]:
+    """A full disk, or a directory that cannot be written, is one error in words."""
+    _make(target)
+    try:
+        yield
+    except EventideError:
+        raise
+    except OSError as error:
+        if error.errno is None:  # not of the file system
+            raise
+        number = error.errno
+        raise TraceFileError(
+            f"cannot write the job's directory {str(target)!r}: {os.strerror(number)}; the ranks that are complete are "
+            "kept, and the same command continues with the others",
+            number,
+            str(target),
+        ) from error
 
 
 def _engine(target: Path, processes: int | None, cluster: str | None) -> Engine:
     if cluster is None:
         count = processes or len(os.sched_getaffinity(0))
-        return Pool(count).run if count > 1 else lambda tasks: map(import_in_any_case, tasks)
+        return Pool(count).run if count > 1 else _in_this_process
     from eventide.jobs._dask import Cluster
 
     return Cluster(cluster, target).run
+
+
+def _in_this_process(tasks: list[dict[str, Any]]) -> Generator[dict[str, Any]]:
+    for task in tasks:
+        yield {**import_in_any_case(task), "order": task["order"]}
 
 
 def _make(target: Path) -> None:
@@ -136,6 +161,8 @@ class _State:
     def commit(self, result: dict[str, Any]) -> None:
         """Make a rank of what a task has made."""
         source = result["source"]
+        if "cannot_write" in result:
+            raise OSError(result["cannot_write"], os.strerror(result["cannot_write"]))
         if "error" in result:
             self.left_out[source] = result["error"]
         elif result["rank"] is None:

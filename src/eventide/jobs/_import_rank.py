@@ -6,6 +6,7 @@ So a rank is there completely or not at all, whatever is killed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eventide.errors import EventideError
@@ -26,22 +28,17 @@ PART, ABOUT = ".part-", "import.json"
 
 
 def import_rank(task: dict[str, Any]) -> dict[str, Any]:
-    """Import task["source"] below task["job"]; what was made, or the error in words. Plain values in and out.
+    """Import task["source"] below task["job"]; what was made, or the error. Plain values in and out.
 
-    Only errors of the file are answers; any other one is a bug and raises.
+    Only errors of the files are answers; any other one is a bug and raises.
     """
-    part = Path(task["job"], f"{PART}{task['order']:06d}-{os.getpid()}-{os.uname().nodename}")
-    shutil.rmtree(part, ignore_errors=True)
     try:
         trace = open_trace(task["source"])
         rank, own = _rank(trace), True
         if rank is None:
             rank, own = task["named"], False
-        parquet.write(trace, part)
-        for name, table in rank_tables(trace, rank).items():
-            pq.write_table(table, part / f"{name}.parquet", compression="zstd")
+        tables = rank_tables(trace, rank)
     except (EventideError, OSError, MemoryError) as error:
-        shutil.rmtree(part, ignore_errors=True)
         return {"source": task["source"], "error": " ".join(str(error).split()) or type(error).__name__}
     about = {
         "version": VERSION,
@@ -49,9 +46,23 @@ def import_rank(task: dict[str, Any]) -> dict[str, Any]:
         "rank": rank,
         "rank_in_trace": own,
         "spans": trace.spans.num_rows,
-        "digest": digest_of(part),
     }
-    (part / ABOUT).write_text(json.dumps(about), "utf-8")
+    return _written(task, Trace(trace.tables, {**trace.metadata, "path": Path(task["source"]).name}), tables, about)
+
+
+def _written(task: dict[str, Any], trace: Trace, tables: dict[str, pa.Table], about: dict[str, Any]) -> dict[str, Any]:
+    """Write all of a rank. What cannot be written is no fault of the file: it ends the import."""
+    part = Path(task["job"], f"{PART}{task['order']:06d}-{os.getpid()}-{os.uname().nodename}")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        parquet.write(trace, part)
+        for name, table in tables.items():
+            pq.write_table(table, part / f"{name}.parquet", compression="zstd")
+        about = {**about, "digest": digest_of(part)}
+        (part / ABOUT).write_text(json.dumps(about), "utf-8")
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        return {"source": task["source"], "cannot_write": error.errno or errno.EIO}
     return {**about, "part": part.name}
 
 

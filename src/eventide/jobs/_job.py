@@ -37,6 +37,7 @@ class Rank:
     host: str | None
     stage: int | None
     cut: str | None
+    identity: str | None
 
 
 class Job:
@@ -55,20 +56,20 @@ class Job:
         return self.path / f"rank={rank:05d}"
 
     def table(self, name: str) -> pa.Table:
-        """steps, collectives, summary or clock of all ranks, by rank."""
+        """steps, collectives, summary, clock or clock_pairs of all ranks, by rank."""
         schema = TABLES[name]
         parts = []
         for about in self.manifest["ranks"]:
             file = self.folder(about["rank"]) / f"{name}.parquet"
             try:
-                part = pq.read_table(file, schema=schema, partitioning=None)
-            except (OSError, pa.ArrowInvalid) as error:
+                part = pq.ParquetFile(file).read(use_threads=False).select(schema.names).cast(schema)
+            except (OSError, KeyError, pa.ArrowInvalid) as error:
                 raise TraceFormatError(
                     f"rank {about['rank']} is damaged ({error}); import it again", str(file), 0
                 ) from error
             ranks = pa.array([about["rank"]] * part.num_rows, pa.int32())
             parts.append(part.replace_schema_metadata(None).add_column(0, "rank", ranks))
-        return pa.concat_tables(parts)
+        return pa.concat_tables(parts).combine_chunks()
 
     @cached_property
     def steps(self) -> pa.Table:
@@ -86,9 +87,13 @@ class Job:
         return self.table("summary")
 
     @cached_property
+    def _clock(self) -> pa.Table:
+        return self.table("clock")
+
+    @cached_property
     def ranks(self) -> list[Rank]:
         """The ranks that were imported, in order."""
-        clocks = self.table("clock").to_pylist()
+        clocks = self._clock.to_pylist()
         names = Rank.__dataclass_fields__
         return [
             Rank(**{name: {**about, **clock}[name] for name in names})
@@ -98,7 +103,7 @@ class Job:
     @cached_property
     def world_size(self) -> int | None:
         """How many ranks the job had, by its traces."""
-        return max((each for each in self.table("clock").column("world_size").to_pylist() if each), default=None)
+        return max((each for each in self._clock.column("world_size").to_pylist() if each), default=None)
 
     @property
     def missing(self) -> list[int]:
@@ -107,7 +112,7 @@ class Job:
         return [rank for rank in range(self.world_size or 0) if rank not in here]
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Query with SQL (DuckDB): steps, collectives, summary, clock, and spans and tracks from their files."""
+        """Query with SQL (DuckDB): the small tables (`TABLES`), and spans and tracks from their files."""
         import duckdb
 
         connection = duckdb.connect()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -60,14 +61,13 @@ def match(job: Job) -> Matched:
     found = table.take(rows)
     first = np.full(len(used), len(rows), np.int64)
     np.minimum.at(first, collective, np.arange(len(rows)))
-    names = {name: found.column(name).to_pylist() for name in ("kind", "group", "step", "how")}
     provides, receives = (
         found.column(name).to_numpy(zero_copy_only=False).astype(np.uint8) for name in ("provides", "receives")
     )
-    _refuse_kinds([words[each] for each in code[rows].tolist()], names["kind"], np.array(ranks)[rank[rows]].tolist())
+    _refuse_kinds(found, collective, [words[each] for each in used.tolist()])
 
     def of_key(name: str) -> tuple[str | None, ...]:
-        return tuple(names[name][each] for each in first.tolist())
+        return tuple(found.column(name).take(first).to_pylist())
 
     return Matched(
         ranks,
@@ -83,21 +83,26 @@ def match(job: Job) -> Matched:
         provides * PROVIDES + receives * RECEIVES,
         rows.astype(np.int64),
         len(table) - len(rows),
-        sum(names["how"][each] == "order" for each in first.tolist()),
+        of_key("how").count("order"),
     )
 
 
-def _refuse_kinds(keys: list[str], kinds: list[str | None], ranks: list[int]) -> None:
-    seen: dict[str, tuple[str, int]] = {}
-    opposite = {("recv", "send"), ("send", "recv")}
-    for key, kind, rank in zip(keys, kinds, ranks, strict=True):
-        if kind is None:
-            continue
-        other, other_rank = seen.setdefault(key, (kind, rank))
-        if other != kind and (other, kind) not in opposite:
+def _refuse_kinds(found: pa.Table, collective: Ints, keys: list[str]) -> None:
+    kinds = found.column("kind").dictionary_encode().combine_chunks()
+    names = kinds.dictionary.to_pylist()
+    code = pc.fill_null(kinds.indices, -1).to_numpy().astype(np.int64)
+    known = np.flatnonzero(code >= 0)
+    first = np.full(len(keys), len(code), np.int64)
+    np.minimum.at(first, collective[known], known)
+    other = first[collective[known]]
+    differ = code[known] != code[other]
+    for row, one in zip(known[differ].tolist(), other[differ].tolist(), strict=True):
+        kind, other_kind = names[code[row]], names[code[one]]
+        if {kind, other_kind} != {"send", "recv"}:
+            rank, other_rank = (found.column("rank")[each].as_py() for each in (row, one))
             raise UsageValueError(
-                f"the collectives of ranks {other_rank} and {rank} do not fit: {key!r} is {other} on rank {other_rank} "
-                f"and {kind} on rank {rank}; {REMEDY}"
+                f"the collectives of ranks {other_rank} and {rank} do not fit: {keys[collective[row]]!r} is "
+                f"{other_kind} on rank {other_rank} and {kind} on rank {rank}; {REMEDY}"
             )
 
 

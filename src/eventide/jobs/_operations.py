@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eventide.jobs._clocks import Clocks
 from eventide.jobs._job import Job
@@ -24,35 +26,23 @@ class JobOperations:
     measured: float  # the job's length, to compare the replay with
 
 
-@dataclass(frozen=True)
-class _Who:
-    """A rank, and when its recording begins on the common clock."""
-
-    rank: int
-    stage: int
-    begin: float
-
-
 @dataclass
 class _Builder:
-    """Columns in the making; each `add` returns the operation's number."""
+    """Columns in the making, an array of each for every rank; the operations of a rank follow each other."""
 
-    kinds: dict[str, int] = field(default_factory=dict)
-    likes: dict[str, int] = field(default_factory=dict)
-    columns: list[tuple[float, int, int, int, int, int, int]] = field(default_factory=list)
-    edges: list[tuple[int, int]] = field(default_factory=list)
+    names: list[str]  # of kinds
+    columns: list[dict[str, Floats | Ints]] = field(default_factory=list)
+    edges: list[tuple[Ints, Ints]] = field(default_factory=list)
+    count: int = 0
 
-    def add(
-        self, duration: float, names: tuple[str, str], who: _Who, *, gang: int = -1, row: int = -1, after: int
-    ) -> int:
-        """`names`: of its kind, and of its like. `after`: the operation that it waits for, or -1."""
-        number = len(self.columns)
-        kind_id = self.kinds.setdefault(names[0], len(self.kinds))
-        like_id = self.likes.setdefault(names[1], len(self.likes))
-        self.columns.append((max(duration, 0.0), kind_id, who.rank, who.stage, gang, like_id, row))
-        if after >= 0:
-            self.edges.append((after, number))
-        return number
+    def add(self, columns: dict[str, Floats | Ints], before: Ints, after: Ints) -> None:
+        """`before`, `after`: edges, as places in these columns."""
+        self.columns.append(columns)
+        self.edges.append((before + self.count, after + self.count))
+        self.count += len(columns["duration"])
+
+    def column(self, name: str, kind: type) -> NDArray[Any]:
+        return np.concatenate([part[name] for part in self.columns] or [np.empty(0)]).astype(kind)
 
 
 def operations_of(job: Job, clocks: Clocks) -> JobOperations:
@@ -61,27 +51,27 @@ def operations_of(job: Job, clocks: Clocks) -> JobOperations:
     Before each collective is one operation: all that its rank did since its latest collective that had ended. The
     collectives that synchronize are gangs, whose members last as long as they transfer.
     """
-    build = _Builder()
     stages = {each.rank: -1 if each.stage is None else each.stage for each in job.ranks}
     windows = _windows(job, clocks)
     begin = min((low for low, _ in windows.values()), default=0.0)
     latest = begin
     gangs = _gangs(clocks)
-    for rank, (low, high) in windows.items():
-        who = _Who(rank, stages[rank], low)
-        first = build.add(low - begin, (BEGIN, BEGIN), who, after=-1)
-        end, final = _chain(build, clocks, who, first, gangs)
-        latest = max(latest, high, end)
-        build.add(high - end, (TAIL, TAIL), who, after=final)
+    build = _Builder(gangs.names)
+    for rank, window in windows.items():
+        end = _chain(build, clocks, (rank, stages[rank]), (begin, *window), gangs)
+        latest = max(latest, window[1], end)
     return _built(build, latest - begin)
 
 
 @dataclass(frozen=True)
 class _Gangs:
-    """Of each collective: when its last rank started, and whether a rank need not wait in it."""
+    """Of each collective: when its last rank started, whether a rank need not wait in it, and its kinds' numbers."""
 
     last: Floats
     open: Bools
+    names: list[str]
+    before: Ints  # the kind of what comes before it
+    kind: Ints
 
 
 def _gangs(clocks: Clocks) -> _Gangs:
@@ -89,29 +79,65 @@ def _gangs(clocks: Clocks) -> _Gangs:
     whole = (found.role == PROVIDES | RECEIVES) & np.isfinite(clocks.error)
     last = np.full(len(found.keys), -np.inf)
     np.maximum.at(last, found.collective[whole], clocks.start[whole])
-    return _Gangs(last, np.bincount(found.collective, weights=~whole, minlength=len(found.keys)) > 0)
+    names = [BEGIN, TAIL]
+    words = [kind or "collective" for kind in found.kinds]
+    for word in dict.fromkeys(words):
+        names += [f"before {word}", word]
+    number = {name: place for place, name in enumerate(names)}
+    before = np.array([number[f"before {word}"] for word in words], np.int64)
+    not_whole = np.bincount(found.collective, weights=~whole, minlength=len(found.keys)) > 0
+    return _Gangs(last, not_whole, names, before, before + 1)
 
 
-def _chain(build: _Builder, clocks: Clocks, who: _Who, first: int, gangs: _Gangs) -> tuple[float, int]:
-    """The operations of one rank in order of their start; when the last of them ended, and its number."""
+def _chain(
+    build: _Builder, clocks: Clocks, who: tuple[int, int], times: tuple[float, float, float], gangs: _Gangs
+) -> float:
+    """The operations of one rank: its begin, two for each collective, its end. When the last collective ended.
+
+    `who`: rank and stage. `times`: when the job begins, when the recording of the rank begins, when it ends.
+    """
     found = clocks.matched
-    rows = np.flatnonzero((found.rank == found.ranks.index(who.rank)) & np.isfinite(clocks.error))
-    ended = [(who.begin, first)]  # collectives that have ended, by their end
-    pending: list[tuple[float, int]] = []
-    for row in rows.tolist():
-        start, end, key = float(clocks.start[row]), float(clocks.end[row]), int(found.collective[row])
-        pending.sort()
-        while pending and pending[0][0] <= start:
-            ended.append(pending.pop(0))
-        anchor, after = ended[-1]
-        name = found.kinds[key] or "collective"
-        before = build.add(start - anchor, (f"before {name}", f"before {found.keys[key]}"), who, after=after)
-        together = not gangs.open[key]
-        duration = end - max(start, float(gangs.last[key])) if together else end - start
-        gang = key if together else -1
-        each = build.add(duration, (name, found.keys[key]), who, gang=gang, row=row, after=before)
-        pending.append((end, each))
-    return max([*ended, *pending])
+    rows = np.flatnonzero((found.rank == found.ranks.index(who[0])) & np.isfinite(clocks.error))
+    start, end, key = clocks.start[rows], clocks.end[rows], found.collective[rows]
+    anchor = _latest_ended(start, end)
+    since = np.where(anchor >= 0, end[anchor], times[1]) if len(rows) else start
+    together = ~gangs.open[key]
+    transfer = end - np.where(together, np.maximum(start, gangs.last[key]), start)
+    last = int(np.flatnonzero(end == end.max())[-1]) if len(rows) and end.max() >= times[1] else -1
+    final = float(end[last]) if last >= 0 else times[1]
+    count = 2 * len(rows) + 2
+
+    def column(first: float, before: Any, collective: Any, tail: float) -> NDArray[Any]:
+        made = np.empty(count)
+        made[0], made[-1], made[1:-1:2], made[2:-1:2] = first, tail, before, collective
+        return made
+
+    columns: dict[str, Floats | Ints] = {
+        "duration": np.maximum(column(times[1] - times[0], start - since, transfer, times[2] - final), 0.0),
+        "kind": column(0, gangs.before[key], gangs.kind[key], 1),
+        "rank": np.full(count, who[0]),
+        "stage": np.full(count, who[1]),
+        "gang": column(-1, -1, np.where(together, key, -1), -1),
+        "like": column(0, 2 + 2 * key, 3 + 2 * key, 1),
+        "row": column(-1, -1, rows, -1),
+    }
+    places = np.arange(len(rows), dtype=np.int64)
+    ahead = np.concatenate([2 * anchor + 2, 2 * places + 1, [2 * last + 2]])  # of a place -1: the begin
+    build.add(columns, ahead, np.concatenate([2 * places + 1, 2 * places + 2, [count - 1]]))
+    return final
+
+
+def _latest_ended(start: Floats, end: Floats) -> Ints:
+    """For each row the one before it that had ended last when it started; -1: none had."""
+    order = np.argsort(end, kind="stable")
+    place = np.searchsorted(end[order], start, side="right") - 1
+    own = np.arange(len(start))
+    while True:
+        found = np.where(place >= 0, order[np.maximum(place, 0)], -1) if len(order) else place
+        late = found >= own  # an empty row ends when it starts, and so may those after it
+        if not late.any():
+            return found.astype(np.int64)
+        place = place - late
 
 
 def _windows(job: Job, clocks: Clocks) -> dict[int, tuple[float, float]]:
@@ -131,10 +157,12 @@ def _windows(job: Job, clocks: Clocks) -> dict[int, tuple[float, float]]:
 
 
 def _built(build: _Builder, measured: float) -> JobOperations:
-    columns = np.array(build.columns, np.float64).reshape(-1, 7)
-    kind, rank, stage, gang, like, row = (columns[:, place].astype(np.int64) for place in range(1, 7))
-    edges = np.array(build.edges, np.int64).reshape(-1, 2)
-    step = np.zeros(len(columns), np.int64)
-    kinds = tuple(build.kinds)
-    ops = Operations(columns[:, 0].copy(), kind, kinds, rank, stage, step, gang, edges[:, 0], edges[:, 1])
+    kind, rank, stage, gang, like, row = (
+        build.column(name, np.int64) for name in ("kind", "rank", "stage", "gang", "like", "row")
+    )
+    before, after = (np.concatenate([edge[side] for edge in build.edges] or [np.empty(0, np.int64)]) for side in (0, 1))
+    step = np.zeros(build.count, np.int64)
+    ops = Operations(
+        build.column("duration", np.float64), kind, tuple(build.names), rank, stage, step, gang, before, after
+    )
     return JobOperations(ops, like, row, measured)

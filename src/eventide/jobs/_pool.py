@@ -7,7 +7,7 @@ import selectors
 import subprocess
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -23,7 +23,7 @@ class Pool:
         self._running: dict[subprocess.Popen[bytes], Task] = {}
         self._selector = selectors.DefaultSelector()
 
-    def run(self, tasks: list[Task]) -> Iterator[dict[str, Any]]:
+    def run(self, tasks: list[Task]) -> Generator[dict[str, Any]]:
         """The results, as they come. A task whose process was killed is tried again, three times in all."""
         left, attempts = deque(tasks), Counter[int]()
         try:

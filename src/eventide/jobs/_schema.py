@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-VERSION = 1  # of the directory; a rank imported with another one is imported again
+VERSION = 2  # of the directory; a rank imported with another one is imported again
+
+WHOLE = "whole"  # the one step of a trace without steps
 
 STEPS = pa.schema(
     [
@@ -64,7 +66,25 @@ CLOCK = pa.schema(
         pa.field("world_size", pa.int32()),
         pa.field("stage", pa.int32()),  # of a pipeline; null: not known
         pa.field("cut", pa.string()),  # what the recording lost; null: nothing
+        pa.field("identity", pa.string()),  # the same for ranks that share a clock; null: not known
     ]
 )
 
-TABLES: dict[str, pa.Schema] = {"steps": STEPS, "collectives": COLLECTIVES, "summary": SUMMARY, "clock": CLOCK}
+# Messages of our recorder to another rank and back, as in NTP.
+CLOCK_PAIRS = pa.schema(
+    [
+        pa.field("peer", pa.int32()),
+        pa.field("sent", pa.int64()),
+        pa.field("received", pa.int64()),  # on the clock of the peer
+        pa.field("answered", pa.int64()),  # on the clock of the peer
+        pa.field("returned", pa.int64()),
+    ]
+)
+
+TABLES: dict[str, pa.Schema] = {
+    "steps": STEPS,
+    "collectives": COLLECTIVES,
+    "summary": SUMMARY,
+    "clock": CLOCK,
+    "clock_pairs": CLOCK_PAIRS,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ CAUSES = {
         "the host was late: it spent more time outside of operators than the other ranks",
     ),
 }
+REPLAYED = 64  # ranks, each by itself: all ranks of a small job
 PERSISTENT = 0.5  # a rank that is waited for most in this share of the steps
 
 
@@ -94,13 +96,20 @@ class Stragglers:
 def stragglers(job: Job, waits: Waiting, most: int = 5) -> Stragglers:
     """Replay the job without stragglers, and explain the ranks that slow it down most."""
     made = operations_of(job, waits.clocks)
-    found = what_if(made.ops, typical(made.ops, made.like))
+    found = what_if(made.ops, typical(made.ops, made.like), _candidates(waits))
     error = found.actual / made.measured - 1 if made.measured > 0 else 0.0
     by_rank = {each.rank: each.cost for each in waits.ranks}
     chosen = sorted(found.ranks, key=lambda share: (-share.explains, -by_rank[int(share.name)]))[:most]
     explained = [_straggler(job, waits.clocks.matched, share, by_rank[int(share.name)]) for share in chosen]
     pattern, rank, steps = _pattern(waits.rows)
     return Stragglers(found, error, tuple(explained), pattern, rank, steps, made)
+
+
+def _candidates(waits: Waiting) -> list[int]:
+    """Aligned ranks, of many those that the others waited for most: a rank that is never last slows nobody down."""
+    away = set(waits.clocks.unaligned)
+    ranks = [each.rank for each in waits.ranks if each.rank not in away]
+    return ranks[: max(REPLAYED, math.ceil(0.03 * len(ranks)))]
 
 
 def _straggler(job: Job, found: Matched, share: Share, cost: float) -> Straggler:

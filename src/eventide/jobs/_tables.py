@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eventide.analysis import COMMUNICATION, COMPUTE, COPY, Shares, View, breakdown, shares, steps_of, summary
 from eventide.jobs._collectives import Collective, find_collectives
-from eventide.jobs._schema import CLOCK, COLLECTIVES, STEPS, SUMMARY
+from eventide.jobs._schema import CLOCK, CLOCK_PAIRS, COLLECTIVES, STEPS, SUMMARY, WHOLE
 from eventide.trace import Trace
 
 GC, HOST = 8, 16  # bits beside those of device work: garbage collection, operators of the host
@@ -20,13 +20,14 @@ _NO_TIME = np.iinfo(np.int64).min
 
 
 def rank_tables(trace: Trace, rank: int | None) -> dict[str, pa.Table]:
-    """steps, collectives, summary and clock."""
+    """Those of `TABLES`."""
     view = View(trace)
     return {
         "steps": _steps(view),
         "collectives": _collectives(view, rank),
         "summary": _summary(view),
         "clock": _clock(view, rank),
+        "clock_pairs": _clock_pairs(view),
     }
 
 
@@ -47,7 +48,7 @@ def _steps(view: View) -> pa.Table:
             for name in ("compute", "communication", "copy", "idle"):
                 into[name] += getattr(part, name)
             into["overlap"] += sum(part.overlap.values())
-    windows = [(step.name, step.start, step.end) for step in steps] or [("whole", *view.window)]
+    windows = [(step.name, step.start, step.end) for step in steps] or [(WHOLE, *view.window)]
     rows = [{"step": name, "start": start, "end": end, **parts.get(start, {})} for name, start, end in windows]
     return _table(rows, STEPS)
 
@@ -135,18 +136,39 @@ def _summary(view: View) -> pa.Table:
 
 def _clock(view: View, rank: int | None) -> pa.Table:
     about = view.trace.metadata
+    process = about.get("process")
+    process = process if isinstance(process, dict) else {}
     first, last = view.window
     row = {
         "clock": str((about.get("clock") or {}).get("name") or "unknown"),
         "resolution": _resolution(view),
         "first": first,
         "last": last,
-        "host": _text(about.get("host") or about.get("hostname")),
-        "world_size": _number(about.get("world_size")),
+        "host": _text(about.get("host") or about.get("hostname") or process.get("host")),
+        "world_size": _number(about.get("world_size")) or _number(process.get("world_size")),
         "stage": _stage(about, rank),
         "cut": _cut(about),
+        "identity": _text(process.get("clock")) if _is_hosts(view) else None,
     }
     return _table([row], CLOCK)
+
+
+def _is_hosts(view: View) -> bool:
+    """Whether its times are still those of the host's clock: not virtual, and not of another recorder."""
+    return (view.trace.metadata.get("clock") or {}).get("name") == "CLOCK_MONOTONIC"
+
+
+def _clock_pairs(view: View) -> pa.Table:
+    about = view.trace.metadata.get("clock_pairs")
+    about = about if isinstance(about, dict) and _is_hosts(view) else {}
+    peer = _number(about.get("rank"), 0)
+    pairs = about.get("pairs") if peer is not None else None
+    fits = [pair for pair in pairs or () if isinstance(pair, list) and len(pair) == 4 and all(map(_is_time, pair))]
+    return _table([dict(zip(CLOCK_PAIRS.names, (peer, *pair), strict=True)) for pair in fits], CLOCK_PAIRS)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62
 
 
 def _resolution(view: View) -> int:
@@ -159,8 +181,8 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and 0 < value < 2**31 else None
+def _number(value: Any, least: int = 1) -> int | None:
+    return value if isinstance(value, int) and least <= value < 2**31 else None
 
 
 def _stage(about: dict[str, Any], rank: int | None) -> int | None:

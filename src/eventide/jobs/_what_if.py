@@ -9,13 +9,16 @@ is its own; with only that one replaced, the part of the slowdown that disappear
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from eventide.jobs._replay import Floats, Ints, Operations, Replay
 
 _SLOWEST = 0.03  # the share of the ranks that are "the slowest workers"
+_VALUES = 1 << 23  # of all scenarios that are replayed at once: 64 MiB an array
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class WhatIf:
     ideal: float
     slowdown: float
     stages: tuple[Share, ...]  # by slowdown, largest first
-    ranks: tuple[Share, ...]
+    ranks: tuple[Share, ...]  # those that were replayed by themselves
     operations: tuple[Share, ...]
     slowest_ranks: tuple[int, ...]  # the slowest 3 %, at least one
     explained_by_slowest_ranks: float
@@ -55,10 +58,14 @@ def typical(ops: Operations, like: Ints | None = None) -> Floats:
     return found[group]
 
 
-def what_if(ops: Operations, ideal: Floats | None = None) -> WhatIf:
-    """Replay the job with typical durations: all of them, and all but one stage, rank or kind of operation."""
+def what_if(ops: Operations, ideal: Floats | None = None, only: Sequence[int] | None = None) -> WhatIf:
+    """Replay the job with typical durations: all of them, and all but one stage, rank or kind of operation.
+
+    `only`: the ranks that are replayed by themselves; by default all, which costs ranks times operations.
+    """
     replay = Replay(ops)
     base = typical(ops) if ideal is None else ideal
+    at_once = min(max(_VALUES // max(len(ops), 1), 1), 16)
 
     def lengths(scenarios: list[Floats]) -> Floats:
         return replay.lengths(np.stack(scenarios))[1]
@@ -68,17 +75,17 @@ def what_if(ops: Operations, ideal: Floats | None = None) -> WhatIf:
 
     def shares(column: Ints, names: dict[int, str]) -> tuple[Share, ...]:
         found = []
-        for chunk in np.array_split(np.array(list(names)), max(len(names) // 16, 1)):
-            real = [np.where(column == each, ops.duration, base) for each in chunk]
-            fixed = [np.where(column == each, base, ops.duration) for each in chunk]
-            times = lengths([*real, *fixed]).mean(1)
-            for each, alone, without in zip(chunk.tolist(), times, times[len(chunk) :], strict=False):
+        for some in batched(names, at_once):
+            real = lengths([np.where(column == each, ops.duration, base) for each in some]).mean(1)
+            fixed = lengths([np.where(column == each, base, ops.duration) for each in some]).mean(1)
+            for each, alone, without in zip(some, real, fixed, strict=True):
                 found.append(Share(names[each], _ratio(alone, least), _part(whole, without, least)))
         return tuple(sorted(found, key=lambda share: -share.slowdown))
 
     stages = {int(each): str(each) for each in np.unique(ops.stage[ops.stage >= 0])}
-    ranks = shares(ops.rank, {int(each): str(each) for each in np.unique(ops.rank)})
-    slowest = tuple(int(share.name) for share in ranks[: math.ceil(len(ranks) * _SLOWEST)])
+    every = np.unique(ops.rank).tolist()
+    ranks = shares(ops.rank, {each: str(each) for each in (every if only is None else only)})
+    slowest = tuple(int(share.name) for share in ranks[: math.ceil(len(every) * _SLOWEST)])
     fixes = [np.where(np.isin(ops.rank, slowest), base, ops.duration)]
     if stages:
         fixes.append(np.where(ops.stage == max(stages), base, ops.duration))
@@ -95,6 +102,13 @@ def what_if(ops: Operations, ideal: Floats | None = None) -> WhatIf:
         fixed[1] if stages else None,
         tuple((int(step), _ratio(one, other)) for step, one, other in zip(steps, actual, best, strict=True)),
     )
+
+
+def batched(values: Iterable[int], size: int) -> Iterator[list[int]]:
+    """Lists of `size`; the last may be shorter. (itertools has it from Python 3.12 on.)"""
+    left = iter(values)
+    while some := list(islice(left, size)):
+        yield some
 
 
 def _ratio(time: float, ideal: float) -> float:

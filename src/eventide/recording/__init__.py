@@ -2,7 +2,7 @@
 
 _span          span, instant, counter
 _recorder      Recorder, record_span, note, recover_trace, before_stop
-_identity      host, rank and world size of this process
+_identity      host, rank, world size and clock of this process
 
 Other packages add to a running recording with functions of ``eventide._native`` (in C++: those of
 ``native/core/recorder/payload_records.hpp``), which do nothing when none runs. Times are CLOCK_MONOTONIC in ns,
@@ -22,13 +22,14 @@ from eventide._util.public_names import lazy_names, publish
 from eventide.recording._span import annotate_spans, counter, instant, span
 
 if TYPE_CHECKING:
-    from eventide.recording._identity import identity, is_child
+    from eventide.recording._identity import clock_identity, identity, is_child
     from eventide.recording._recorder import Recorder, before_stop, note, record_span, recover_trace
 
 __all__ = [
     "Recorder",
     "annotate_spans",
     "before_stop",
+    "clock_identity",
     "counter",
     "identity",
     "instant",
@@ -43,6 +44,7 @@ __all__ = [
 _ON_USE = {
     "Recorder": "_recorder",
     "before_stop": "_recorder",
+    "clock_identity": "_identity",
     "identity": "_identity",
     "is_child": "_identity",
     "note": "_recorder",

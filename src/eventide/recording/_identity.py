@@ -5,14 +5,14 @@ A child process inherits the variables of its parent. It is not that rank, but o
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class _Launcher:
+class _Launcher(NamedTuple):
     """The names of the variables that a launcher sets."""
 
     name: str
@@ -33,8 +33,7 @@ _LAUNCHERS = (
 )
 
 
-@dataclass(frozen=True)
-class Rank:
+class Rank(NamedTuple):
     """One process of a job with `world_size` of them."""
 
     launcher: str
@@ -44,7 +43,6 @@ class Rank:
     job: str | None
 
 
-@dataclass
 class _State:
     """What the parent of this process was, if it recorded too."""
 
@@ -84,10 +82,22 @@ def identity() -> dict[str, Any]:
         "local_rank": None,
         "job": None,
         "of_rank": _state.of_rank,
+        "clock": clock_identity(),
     }
     if found is not None and (_state.of_rank is None or found.rank != _state.of_rank):
-        ours |= {**asdict(found), "of_rank": None}
+        ours |= {**found._asdict(), "of_rank": None}
     return ours
+
+
+def clock_identity() -> str | None:
+    """The same for all processes that share a CLOCK_MONOTONIC: one boot of one kernel, one time namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        own = Path("/proc/self/ns/time")
+        namespace = str(own.readlink()) if own.is_symlink() else ""  # a kernel without it has one clock
+    except OSError:
+        return None
+    return hashlib.sha256(f"{boot} {namespace}".encode()).hexdigest()[:16]
 
 
 def _number(environment: Mapping[str, str], name: str) -> int | None:

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,8 @@ def write_whole(text: str, path: str | os.PathLike[str]) -> None:
         part.write_text(text, "utf-8", errors="backslashreplace")
         part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a file system that is read-only refuses this too
+            part.unlink(missing_ok=True)
         message = f"{target} cannot be written: {error.strerror}; name another file"
         raise TraceFileError(message, error.errno or errno.EIO, str(target)) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +52,27 @@ def show_run(run: RunSummary, ended: str, files: Sequence[str], dumps: Sequence[
     for line in (*_lines(run), *_account(run.account), *_warnings(run.warnings)):
         console.print(line, highlight=False, markup=False)
     for what, file in (*(("written", file) for file in files), *(("dumped", file) for file in dumps)):
-        written = Path(file)
-        size = f" ({fmt.size(written.stat().st_size)})" if written.is_file() else ""
-        console.print(f"{what}: {file}{size}; look closer with: eventide report {file}", highlight=False, markup=False)
+        console.print(f"{what}: {file}{_size(Path(file))}", highlight=False, markup=False, soft_wrap=True)
+    for line in next_commands([*files, *dumps]):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _size(written: Path) -> str:
+    return f" ({fmt.size(written.stat().st_size)})" if written.is_file() else ""
+
+
+def next_commands(files: Sequence[str]) -> list[str]:
+    """How to look closer at the first recording, as lines to copy: they are not wrapped."""
+    if not files:
+        return []
+    name = shlex.quote(files[0])
+    page = shlex.quote(f"{files[0].removesuffix('/').removesuffix('.eventide')}.html")
+    return [
+        f"look closer:       eventide report {name}",
+        f"as a page:         eventide report {name} -o {page}",
+        f"as a timeline:     eventide view {name}",
+        "a page next time:  eventide run --open, or --report FILE.html",
+    ]
 
 
 def _spans(found: Summary) -> Fitted:

@@ -235,7 +235,7 @@ def edits_table(result: BestEdits, most: int) -> Fitted:
     """The edits that save most, each alone, with the interval of what it saves."""
     rows = [
         [
-            f.name(row.name, 70),
+            "* (all names)" if row.name == "*" else f.name(row.name, 70),
             row.edit,
             row.line or "-",
             f"{'at best ' if row.at_best else ''}{f.time(row.saved)}",

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eventide._util import format as f
-from eventide.jobs import BEGIN, BandwidthRow, Imbalance, JobPath, JobReport, Share, Stragglers, Waiting
+from eventide.jobs import BEGIN, BandwidthRow, Imbalance, JobPath, JobReport, RankRow, Share, Stragglers, Waiting
 from eventide.report._report import check_suffix, plain, write_whole
 from eventide.report._tables import Fitted, as_text, table
 
@@ -36,7 +36,8 @@ def _speed(report: JobReport) -> list[str]:
     kind = max((each for each in what.operations if each.name != BEGIN), key=lambda each: each.explains, default=None)
     operation = f"; the operation that explains most is {kind.name!r} ({f.percent(kind.explains, 1)})" if kind else ""
     text = (
-        f"Without stragglers the {f.time(what.actual)} would take {f.time(what.ideal)}: {_more(what.slowdown)} slowdown"
+        f"Without stragglers the {f.time(what.actual)} would take {f.time(what.ideal)}: {_more(what.slowdown)} "
+        f"slowdown (the replay is off by {100 * found.replay_error:+.1f} %)"
     )
     texts = [text + (f"; {which}" if which else "; no single rank explains it") + operation]
     if begin > 0.1:
@@ -111,7 +112,7 @@ def render_job(report: JobReport) -> RenderableType:
         Text(""),
         wait_table(report.waiting, _ROWS),
     ]
-    parts += [Text(""), path_table(report.critical_path, _ROWS)]
+    parts += [Text(""), path_table(report.critical_path, _ROWS), Text(f"{path_error(report.critical_path)}.")]
     if report.hidden:
         parts += [Text(""), Text("Not known", style="bold"), *(Text(f"- {text}") for text in report.hidden)]
     return Group(*parts)
@@ -182,15 +183,28 @@ def path_table(path: JobPath, most: int) -> Fitted:
     return table("Critical path across ranks", ("rank", "time", "share", "pieces"), rows, 2)
 
 
+def path_error(path: JobPath) -> str:
+    """How well the path is known."""
+    return (
+        f"It changes the rank {f.count(path.changes, 'time')}, at times known to {f.time(path.error)}; in "
+        f"{path.not_resolved} of {f.count(path.collectives, 'collective')} on it the last rank is not resolved"
+    )
+
+
 def imbalance_table(found: Imbalance, most: int) -> Fitted:
     """Ranks by compute, most first."""
-    ranks = sorted(found.ranks, key=lambda row: -(row.compute or row.length))
+    ranks = sorted(found.ranks, key=lambda row: (not row.steps, -(row.compute or row.length)))
     parts = ("compute", "communication", "copy", "overlap", "idle")
+    some = any(row.steps for row in ranks)
     rows = [
-        [f"rank {row.rank}", "-" if row.stage is None else str(row.stage), f.time(row.length), *_times(row, parts)]
+        [_rank_name(row, some), "-" if row.stage is None else str(row.stage), f.time(row.length), *_times(row, parts)]
         for row in ranks[:most]
     ]
-    return table("Mean of a step", ("stage", "length", *parts), rows, 2)
+    return table(f"Mean of a step (known to {f.time(found.resolution)})", ("stage", "length", *parts), rows, 2)
+
+
+def _rank_name(row: RankRow, some: bool) -> str:
+    return f"rank {row.rank}" if row.steps or not some else f"rank {row.rank} (whole trace: it has no steps)"
 
 
 def stage_table(found: Imbalance) -> Fitted:
@@ -259,7 +273,7 @@ def job_json(report: JobReport) -> dict[str, Any]:
         "stragglers": stragglers_json(report.stragglers),
         "imbalance": plain(report.imbalance),
         "bandwidth": plain(list(report.bandwidth)),
-        "critical_path": {"length": report.critical_path.length, "shares": plain(list(report.critical_path.shares))},
+        "critical_path": {name: value for name, value in plain(report.critical_path).items() if name != "pieces"},
     }
 
 

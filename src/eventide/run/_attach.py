@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -77,7 +77,7 @@ def attach(pid: int, settings: Settings, say: Callable[[str], None], begun: Call
     try:
         with _Exchange(pid, watch) as exchange:
             began, start = time.time(), time.monotonic()
-            exchange.run(f"begin({exchange.folder!r}, {json.dumps(asdict(settings))!r})")
+            exchange.run(f"begin({exchange.folder!r}, {settings.to_json()!r})")
             if exchange.wait("recording", say):
                 begun()
                 if not exchange.is_over():

@@ -10,11 +10,27 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from eventide._util.on_import import ImportHook, when_imported
 from eventide.run._settings import Settings
 from eventide.run._tasks import trace_tasks
+
+
+def raised() -> dict[str, Any] | None:
+    """The exception that ended the program, and where it was raised; None if none did.
+
+    Others set sys.last_value too, such as pytest for a test that failed: then its traceback does not begin in __main__.
+    """
+    error, at = getattr(sys, "last_value", None), getattr(sys, "last_traceback", None)
+    if error is None or at is None or at.tb_frame.f_back is not None:
+        return None
+    if at.tb_frame.f_globals.get("__name__") not in {"__main__", "runpy"}:
+        return None
+    while at.tb_next is not None:
+        at = at.tb_next
+    code = at.tb_frame.f_code
+    return {"error": type(error).__name__, "function": code.co_name, "file": code.co_filename, "line": at.tb_lineno}
 
 
 class RunRecording:
@@ -31,6 +47,7 @@ class RunRecording:
         self._lock = allocate_lock()
         self._recorder: Any = None
         self._torch: Any = None
+        self._torch_hook: ImportHook | None = None
         self._stopped = False
         self._began_ns = 0
 
@@ -53,19 +70,21 @@ class RunRecording:
                 hang_seconds=settings.hang_seconds,
             )
             self._recorder.start()
-            self._began_ns = _native.now_ns()
-            note({"run": self._run()})  # if the program is killed, its last record is the end
             process.cancel_at_exit(self._recorder.close)  # our stop() is the one handler for exit
         if settings.torch:
-            from eventide.integrations.torch import TorchRun
-
-            self._torch = TorchRun(
-                settings.torch, settings.torch_seconds, step=self._step or 0, steps=self._step is None
-            )
+            self._torch_hook = when_imported("torch", self._trace_torch)
         if settings.sample_ms:
             _native.sampler_start(round(settings.sample_ms * 1e6))
+        self._began_ns = _native.now_ns()  # what comes before is not the program's
+        note({"run": self._run()})  # if the program is killed, its last record is the end
         if settings.seconds:
             start_new_thread(self._stop_later, (settings.seconds,))
+
+    def _trace_torch(self) -> None:
+        from eventide.integrations.torch import TorchRun
+
+        settings = self._settings
+        self._torch = TorchRun(settings.torch, settings.torch_seconds, step=self._step or 0, steps=self._step is None)
 
     def _run(self) -> dict[str, int]:
         return {"began_ns": self._began_ns, "sample_ns": round(self._settings.sample_ms * 1e6)}
@@ -81,23 +100,24 @@ class RunRecording:
 
         ended_ns = _native.now_ns()
         _native.sampler_stop()
+        if self._torch_hook is not None:
+            self._torch_hook.close()
         if self._torch is not None:
             self._torch.close()
         note({"run": {**self._run(), "ended_ns": ended_ns}})
-        if self._settings.children:
-            self._describe()
+        self._describe()
         recorder.close()
         self._on_stopped()
 
     def _describe(self) -> None:
-        """What is only known at the end: the name of the process, and the children that still run."""
+        """What is only known at the end: the process's name, what it raised, and the children that still run."""
         from eventide import _native
         from eventide.recording import note
 
         _native.end_children()
         module = sys.modules.get("multiprocessing.process")
         name = str(module.current_process().name) if module is not None else ""
-        note({"ended": {"name": "" if name == "MainProcess" else name}})
+        note({"ended": {"name": "" if name == "MainProcess" else name, "raised": raised()}})
 
     def reached(self, step: int) -> None:
         """So many steps are complete."""
@@ -135,8 +155,6 @@ class ScheduledRecording:
 
     def start(self) -> None:
         """Begin step 0; later steps are counted once torch is imported."""
-        from eventide._util.on_import import when_imported
-
         self._reached(0)
         when_imported("torch", self._count_steps)
 
@@ -155,7 +173,7 @@ class ScheduledRecording:
             self._cycles += 1
             path = self._settings.path
             name = path if self._cycles == 1 else f"{path.removesuffix('.eventide')}-{self._cycles}.eventide"
-            self._recording = RunRecording(replace(self._settings, path=name), step)
+            self._recording = RunRecording(self._settings._replace(path=name), step)
             self._recording.start()
         self._last = action
 
@@ -208,7 +226,7 @@ def _as_child(settings: Settings) -> Settings:
     from eventide.run._children import child_path
 
     is_child("python", settings.of_rank)
-    return replace(settings, path=child_path(settings.children))
+    return settings._replace(path=child_path(settings.children))
 
 
 def start(text: str) -> None:

@@ -11,7 +11,6 @@ import os
 import sys
 from _thread import get_ident
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eventide import _native
@@ -65,8 +64,7 @@ class Children:
         process = identity()
         rank = process["rank"] if process["rank"] is not None else process["of_rank"]
         buffer = self._settings.buffer_mib if self._settings.ring else _PROGRAM
-        ours = replace(
-            self._settings,
+        ours = self._settings._replace(
             path="",
             dump_on="",
             hang_seconds=None,
@@ -102,7 +100,7 @@ class Children:
         self._pass_on()
         buffer = self._passed.buffer_mib if self._passed.ring else _FORKED
         path = child_path(self._passed.children)
-        self._restart(replace(self._passed, path=path, torch=(), buffer_mib=buffer))
+        self._restart(self._passed._replace(path=path, torch=(), buffer_mib=buffer))
 
     def _before_fork_exec(self, args: tuple[Any, ...], _kwargs: Any) -> tuple[Any, ...]:
         self._begin(None, None)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
 from types import NoneType, UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from eventide.errors import UsageTypeError, UsageValueError
 
 VARIABLE = "EVENTIDE_RUN"  # of the environment
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The options of one recording."""
+class Settings(NamedTuple):
+    """The options of one recording. No dataclass, whose import would slow down each start."""
 
     path: str
     ring: bool = False
@@ -33,7 +31,11 @@ class Settings:
 
     def to_environment(self) -> dict[str, str]:
         """The variable that passes them to the program; from_json reads its value."""
-        return {VARIABLE: json.dumps(asdict(self))}
+        return {VARIABLE: self.to_json()}
+
+    def to_json(self) -> str:
+        """What from_json reads."""
+        return json.dumps(self._asdict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -44,7 +46,7 @@ class Settings:
             raise UsageValueError(f"{VARIABLE} is not JSON: {error}; start the program with eventide run") from error
         if not isinstance(values, dict):
             raise UsageTypeError(f"{VARIABLE} is a JSON object, not {type(values).__name__}")
-        names = [field.name for field in fields(cls)]
+        names = cls._fields
         if wrong := sorted(set(values).symmetric_difference(names)):
             problem = "has no setting" if wrong[0] in values else "lacks the setting"
             raise UsageValueError(f"{VARIABLE} {problem} {wrong[0]!r}; the settings are {', '.join(names)}")

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
 import sys
 import weakref
 from typing import Any
 
 from eventide import _native
+from eventide._util.log import Log
 from eventide._util.on_import import when_imported
 from eventide._util.subscription import Subscription
 from eventide.recording import before_stop
 
 TRACK = '{"kind": "other", "name": "asyncio tasks"}'
-_log = logging.getLogger("eventide.run")
+_log = Log("eventide.run")
 _pending: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # tasks, and when they were created
 _subscriptions: list[Subscription] = []
 

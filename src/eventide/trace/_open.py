@@ -111,6 +111,14 @@ def _format_of_directory(file: Path) -> str:
         return "processes"
     if any(file.glob("*.xplane.pb")) or any(file.glob("plugins/profile/*/*.xplane.pb")):
         return "xplane"
+    if (file / "job.json").is_file():
+        raise UsageValueError(f"{str(file)!r} is a job of many ranks; use: eventide job report {file}")
+    traces = sorted(each.name for each in file.iterdir() if _format_of_name(each.name))
+    if traces:
+        raise UsageValueError(
+            f"{str(file)!r} is a directory with {len(traces)} traces; give one of them ({traces[0]}), or make a job of "
+            f"many ranks: eventide job import {file} -o job"
+        )
     raise UsageValueError(
         f"{str(file)!r} is a directory without .eventide or .parquet files or JAX's profiles; give the path of a trace"
     )

@@ -18,7 +18,7 @@ _FOLDERS = re.compile(rf"(?:(?<![\w.:/~-])~?|(?<=file:/)/?|[A-Za-z]:)(?:[/\\]{_W
 # What the metadata says about the measurement, not about the program or its machine.
 _KEPT = (
     "source", "clock", "account", "warnings", "wall_clock", "ring", "run", "devices", "rank", "world_size",
-    "distributed", "distributedInfo", "profiler", "window", "skew", "schema", "recovered",
+    "distributed", "distributedInfo", "profiler", "clock_pairs", "window", "skew", "schema", "recovered",
 )  # fmt: skip
 _OF_A_PROCESS = ("pid", "parent", "kind", "rank", "world_size", "local_rank", "of_rank")
 

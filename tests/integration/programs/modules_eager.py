@@ -1,4 +1,4 @@
-"""Modules of many kinds, called in many ways, each on a thread of its own. It does not import Eventide."""
+"""Modules of many kinds, called in many ways, each on a thread of its own. Without Eventide."""
 
 import os
 import threading

@@ -84,7 +84,8 @@ def full_queues(view: View) -> dict[int, FullQueue]:
     """Streams whose queue was full, by track.
 
     It was if most calls that took long, and no fewer than twenty, returned with the same, greatest number of works
-    outstanding, each as a work had ended. Calls that block for another reason do not count.
+    outstanding, each as a work had ended. Calls that block for another reason do not count: those that returned when
+    their own work had ended waited for that. A call that launches many works (a graph) is one call.
     """
     return view.remember("full queues", lambda: _full_queues(view))
 
@@ -95,14 +96,15 @@ def _full_queues(view: View) -> dict[int, FullQueue]:
     found = {}
     for track, stream in outstanding_of(view).items():
         call = launches.call[stream.rows]
-        known = (call >= 0) & ~blocking[np.maximum(call, 0)]
+        known = (call >= 0) & ~blocking[np.maximum(call, 0)] & (launches.end[stream.rows] < view.end[stream.rows])
         if not known.any():
             continue
         length = stream.returned - stream.called
         long = known & (length > _LONG * np.median(length[known]))
         limit = int(stream.depth.max())
         blocked = long & (stream.depth >= limit - _NEAR_LIMIT)
-        if blocked.sum() < _LEAST or blocked.sum() * 2 <= long.sum():
+        full, slow = (len(np.unique(call[some])) for some in (blocked, long))
+        if full < _LEAST or full * 2 <= slow:
             continue
         ended = np.sort(view.end[stream.rows])
         place = np.searchsorted(ended, stream.returned[blocked], side="right") - 1

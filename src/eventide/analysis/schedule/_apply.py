@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eventide.analysis._host_calls import NEVER, launches_of
-from eventide.analysis._view import COPY, Bools, Ints
+from eventide.analysis._view import COMPUTE, COPY, Bools, Ints, View
 from eventide.analysis.metrics._outstanding import outstanding_of
 from eventide.analysis.schedule import _dependencies as deps
 from eventide.analysis.schedule._draft import Draft
@@ -41,18 +41,19 @@ def _scale(draft: Draft, edit: Edit) -> int:
         nodes = draft.nodes(works)
         draft.duration[nodes] = np.rint(draft.duration[nodes] * edit.factor).astype(np.int64)
         return len(works)
-    spans, inside = _host(draft, edit.pattern)
+    spans = _host(draft, edit.pattern)
+    inside = _segments_in(draft, spans)
     draft.duration[: draft.hosts][inside] = np.rint(draft.duration[: draft.hosts][inside] * edit.factor).astype(
         np.int64
     )
     if edit.factor < 1:
         draft.at_best.append(_CORES)
-    return spans
+    return len(spans)
 
 
-def _host(draft: Draft, pattern: str) -> tuple[int, Bools]:
-    """How many host spans match, and the segments of their lines that lie in them."""
-    view, lines = draft.view, draft.model.network.graph.lines
+def _host(draft: Draft, pattern: str) -> Ints:
+    """The rows of host spans that match."""
+    view = draft.view
     rows = (
         np.flatnonzero(named(view, pattern)[view.name] & view.on_kind("thread") & (view.end > view.start))
         if view.count
@@ -60,18 +61,28 @@ def _host(draft: Draft, pattern: str) -> tuple[int, Bools]:
     )
     if len(rows) == 0:
         raise no_match(view, pattern, "work and no host span")
+    return rows
+
+
+def _segments_in(draft: Draft, spans: Ints) -> Bools:
+    """The segments of the lines of these host spans that lie in them."""
+    view, lines = draft.view, draft.model.network.graph.lines
     inside = np.zeros(draft.hosts, bool)
-    for track in np.unique(view.track[rows]).tolist():
+    for track in np.unique(view.track[spans]).tolist():
         line = lines.line_of.get(track)
         if line is None:
             continue
         low, high = lines.first[line], lines.last[line] + 1
-        mine = rows[view.track[rows] == track]
-        mine = mine[np.argsort(view.start[mine], kind="stable")]
-        reach = np.maximum.accumulate(view.end[mine])
-        place = np.searchsorted(view.start[mine], lines.start[low:high], side="right") - 1
+        start, reach = _reach(view, spans[view.track[spans] == track])
+        place = np.searchsorted(start, lines.start[low:high], side="right") - 1
         inside[low:high] |= (place >= 0) & (lines.end[low:high] <= reach[np.maximum(place, 0)])
-    return len(rows), inside
+    return inside
+
+
+def _reach(view: View, spans: Ints) -> tuple[Ints, Ints]:
+    """Starts of the spans of a thread, in order, and by when all up to each have ended."""
+    spans = spans[np.argsort(view.start[spans], kind="stable")]
+    return view.start[spans], np.maximum.accumulate(view.end[spans])
 
 
 def _remove(draft: Draft, edit: Edit) -> int:
@@ -80,24 +91,29 @@ def _remove(draft: Draft, edit: Edit) -> int:
         _remove_works(draft, draft.nodes(works))
         _remove_calls(draft, works)
         return len(works)
-    spans, inside = _host(draft, edit.pattern)
-    launched = _launched_from(draft, inside)
-    _remove_works(draft, launched)
+    spans = _host(draft, edit.pattern)
+    inside = _segments_in(draft, spans)
+    _remove_works(draft, _launched_from(draft, spans))
     draft.duration[: draft.hosts][inside] = 0
     within = np.zeros(len(draft.duration), bool)
     within[: draft.hosts] = inside
     draft.keep(~(within[draft.target] & np.isin(draft.kind, (deps.SYNC, deps.QUEUE))))
     draft.at_best.append(_CORES)
-    return spans
+    return len(spans)
 
 
-def _launched_from(draft: Draft, inside: Bools) -> Ints:
-    """Nodes of the work whose call lies in these segments."""
-    calls = launches_of(draft.view).call[draft.rows]
-    owner = draft.model.network.graph.lines.owner
-    owners = np.unique(owner[inside & (owner >= 0)])
-    found: Ints = draft.hosts + np.flatnonzero((calls >= 0) & np.isin(calls, owners))
-    return found
+def _launched_from(draft: Draft, spans: Ints) -> Ints:
+    """Nodes of the work that was launched in these host spans."""
+    view, launches = draft.view, launches_of(draft.view)
+    begin, thread = launches.begin[draft.rows], launches.thread[draft.rows]
+    found = np.zeros(len(draft.rows), bool)
+    for track in np.unique(view.track[spans]).tolist():
+        mine = np.flatnonzero((thread == track) & (begin != NEVER))
+        start, reach = _reach(view, spans[view.track[spans] == track])
+        place = np.searchsorted(start, begin[mine], side="right") - 1
+        found[mine] = (place >= 0) & (begin[mine] < reach[np.maximum(place, 0)])
+    nodes: Ints = draft.hosts + np.flatnonzero(found)
+    return nodes
 
 
 def _remove_works(draft: Draft, nodes: Ints) -> None:
@@ -228,43 +244,53 @@ def _overlap(draft: Draft, edit: Edit) -> int:
 
 
 def _fuse(draft: Draft, edit: Edit) -> int:
+    """Kernels in a row that one thread launches, without waiting for a device in between."""
     places = _works(draft, edit.pattern)
     chosen = np.zeros(len(draft.rows), bool)
-    chosen[places] = True
+    chosen[places[draft.view.bits[draft.rows[places]] == COMPUTE]] = True
     stream = draft.kind == deps.STREAM
     source, target = draft.source[stream] - draft.hosts, draft.target[stream] - draft.hosts
-    follows = chosen[source] & chosen[target]
     waits = np.zeros(len(draft.duration), bool)
     waits[draft.target[draft.kind == deps.WAIT]] = True
-    follows &= ~waits[target + draft.hosts]
-    if not follows.any():
-        raise no_match(draft.view, edit.pattern, "two works in a row on a stream")
-    _fuse_launches(draft, source[follows], target[follows])
+    follows = chosen[source] & chosen[target] & ~waits[target + draft.hosts]
+    source, target = source[follows], target[follows]
+    after = deps.segments_after_launch(draft.model.network)[draft.hosts :]
+    first, last = after[source], after[target]
+    one = (first >= 0) & (last >= first) & _no_sync(draft, first, last)
+    one &= launches_of(draft.view).thread[draft.rows[source]] == launches_of(draft.view).thread[draft.rows[target]]
+    source, target = source[one], target[one]
+    if len(target) == 0:
+        raise no_match(draft.view, edit.pattern, "two kernels in a row that a thread launches without waiting")
+    _fuse_launches(draft, source, target, after)
     inner = np.zeros(len(draft.duration), bool)
-    inner[target[follows] + draft.hosts] = True
+    inner[target + draft.hosts] = True
     draft.lag[inner[draft.target] & (draft.kind == deps.STREAM)] = 0
     draft.keep(~(inner[draft.target] & np.isin(draft.kind, (deps.LAUNCH, deps.CALL, deps.UNKNOWN))))
     draft.at_best.append(_FUSED)
-    return int(follows.sum()) + 1
+    return len(target) + len(np.setdiff1d(source, target))
 
 
-def _fuse_launches(draft: Draft, source: Ints, target: Ints) -> None:
-    """The host does nothing from one launch to the next, unless it launches other work or waits in between."""
-    launches, lines = launches_of(draft.view), draft.model.network.graph.lines
-    before, after = launches.begin[draft.rows[source]], launches.begin[draft.rows[target]]
-    thread = launches.thread[draft.rows[target]]
-    good = (before != NEVER) & (after > before) & (launches.thread[draft.rows[source]] == thread) & (thread >= 0)
+def _no_sync(draft: Draft, first: Ints, last: Ints) -> Bools:
+    """Whether the host waits for no device from segment `first` until before `last`."""
+    links = draft.model.network.links
+    waiting = np.zeros(draft.hosts + 1, np.int64)
+    waiting[links.target[links.kind == deps.SYNC] + 1] = 1
+    before = np.cumsum(waiting)
+    none: Bools = before[last] == before[first]
+    return none
+
+
+def _fuse_launches(draft: Draft, source: Ints, target: Ints, after: Ints) -> None:
+    """The host does nothing from one launch to the next, unless it launches other work in between."""
+    begin = launches_of(draft.view).begin[draft.rows]
     others = np.ones(len(draft.rows), bool)
     others[target] = False
-    stops = np.sort(launches.begin[draft.rows[others]])
-    busy = np.searchsorted(stops, after, side="right") - np.searchsorted(stops, before, side="right") > 0
-    for one, other, track in zip(
-        before[good & ~busy].tolist(), after[good & ~busy].tolist(), thread[good & ~busy].tolist(), strict=True
-    ):
-        line = lines.line_of[track]
-        low, high = lines.first[line], lines.last[line] + 1
-        first, last = np.searchsorted(lines.start[low:high], (one, other), side="left") + low
-        draft.duration[first:last] = 0
+    stops = np.sort(begin[others])
+    free = np.searchsorted(stops, begin[target], side="right") == np.searchsorted(stops, begin[source], side="right")
+    left_out = np.zeros(draft.hosts + 1, np.int64)
+    np.add.at(left_out, after[source[free]], 1)
+    np.add.at(left_out, after[target[free]], -1)
+    draft.duration[: draft.hosts][np.cumsum(left_out)[:-1] > 0] = 0
 
 
 _APPLY: dict[str, Callable[[Draft, Edit], int]] = {

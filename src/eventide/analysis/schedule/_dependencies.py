@@ -218,6 +218,22 @@ def segments_ending(graph: Graph, view: View, calls: Ints) -> Ints:
     return found
 
 
+def segments_after_launch(network: Network) -> Ints:
+    """By node, for work: the host segment that begins as the work is launched; -1 where that is not recorded."""
+    links, lines, rows = network.links, network.graph.lines, network.graph.rows
+    found = np.full(len(network.at), -1, np.int64)
+    launched = links.kind == LAUNCH
+    target, source = links.target[launched], links.source[launched]
+    thread = launches_of(network.view).thread[rows[target - network.hosts]]
+    begins = np.full(len(network.view.track_kind) + 1, -1, np.int64)  # the first segment of each thread's line
+    for track, line in lines.line_of.items():
+        begins[track] = lines.first[line]
+    here = source < network.hosts
+    found[target] = np.where(here, source + 1, begins[thread])
+    found[target[here & np.isin(source, list(lines.last.values()))]] = -1
+    return found
+
+
 def _waited(view: View, node_of: Ints, groups: Groups) -> Links:
     """Every recorded wait of a stream that the recording respects."""
     edges = view.edges("wait")
@@ -328,4 +344,4 @@ def _unexplained(view: View, graph: Graph, known: Links, origin: int) -> Links:
     return links(UNKNOWN, ASSUMED, before[works[alone]], works[alone], lag=gap[alone])
 
 
-__all__ = ["Groups", "Links", "Network", "joined", "links", "network_of", "segments_ending"]
+__all__ = ["Groups", "Links", "Network", "joined", "links", "network_of", "segments_after_launch", "segments_ending"]

@@ -95,7 +95,7 @@ def overlap(pattern: str, other: str) -> Edit:
 
 
 def fuse(pattern: str) -> Edit:
-    """Works that match and follow each other on a stream are launched as one."""
+    """Kernels that match and follow each other on a stream are launched as one."""
     return Edit("fuse", _pattern(pattern))
 
 
@@ -141,7 +141,13 @@ def works_matching(view: View, rows: Ints, pattern: str) -> Ints:
 
 
 def no_match(view: View, pattern: str, what: str) -> UsageValueError:
-    """The error for a pattern that selects nothing."""
+    """The error for a pattern that selects nothing of this kind."""
+    if pattern == "*":
+        return UsageValueError(f"the trace has no {what}")
+    said = f"no {what} of the trace matches {pattern!r}"
+    if named(view, pattern).any():
+        return UsageValueError(f"{said}; what matches is something else")
     near = get_close_matches(pattern.strip("*"), [name[:80] for name in view.names if name], 1, 0.4)
-    remedy = f"; did you mean {near[0]!r}?" if near else "; see eventide trace summary for the names"
-    return UsageValueError(f"no {what} of the trace matches {pattern!r}{remedy}")
+    return UsageValueError(
+        f"{said}{f'; did you mean {near[0]!r}?' if near else '; see eventide trace summary for the names'}"
+    )

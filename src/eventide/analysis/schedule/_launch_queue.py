@@ -26,14 +26,19 @@ def queue_links(network: deps.Network, depths: dict[int, int], groups: deps.Grou
     for track, depth in depths.items():
         stream = outstanding_of(view)[track]
         call = launches_of(view).call[stream.rows]
-        own = (call >= 0) & ~np.isin(call, blocking_of(view).rows)
+        own = ~np.isin(call, blocking_of(view).rows) | (call < 0)
         after = np.flatnonzero(own & (np.arange(len(call)) >= depth))
-        ends = deps.segments_ending(graph, view, call[after])
+        ends = np.where(
+            call[after] >= 0,
+            deps.segments_ending(graph, view, np.maximum(call[after], 0)),
+            deps.segments_after_launch(network)[network.node_of[stream.rows[after]]],
+        )
         source = network.node_of[stream.rows[after - depth]]
         good = (ends >= 0) & (source >= 0)
         group = groups.number(f"queue {track}")
         parts.append(deps.links(deps.QUEUE, deps.INFERRED, source[good], ends[good], group))
         if track in full:
+            own &= call >= 0
             blocked = np.flatnonzero(full[track].blocked & own & _long(stream, full[track].blocked, view, call))
             held = deps.segments_ending(graph, view, call[blocked])
             nodes.append(held[held >= 0])

@@ -97,8 +97,12 @@ class Host:
             return after
 
     def _advance(self, to: int) -> int:
-        """Move the clock, never back, and record where it is: a recording puts what the host does on this clock."""
+        """Move the clock, never back, and record where it was and is: a recording puts what the host does on this clock.
+
+        Where it was is for a recording that begins here.
+        """
         if to > self._clock:
+            record_counter(None, self._counter, float(self._clock))
             self._clock = to
             record_counter(None, self._counter, float(to))
         return self._clock

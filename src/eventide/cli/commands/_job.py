@@ -136,7 +136,11 @@ def imbalance(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
     from eventide.report import plain
     from eventide.report.job import imbalance_table, stage_table
 
-    found = imbalance_of(open_job(job))
+    with _output.progress(2) as step:
+        step("reading")
+        opened = open_job(job)
+        step("imbalance")
+        found = imbalance_of(opened)
     if as_json:
         _output.print_json(plain(found))
     else:
@@ -148,9 +152,12 @@ def imbalance(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
 def critical_path(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
     """The chain of operations, across ranks, that determined the length of the job."""
     from eventide.report import plain
-    from eventide.report.job import path_table
+    from eventide.report.job import path_error, path_table
 
-    _show(job, as_json, lambda found: plain(found.critical_path), lambda found: [path_table(found.critical_path, rows)])
+    def render(found: Any) -> list[Any]:
+        return [path_table(found.critical_path, rows), f"{path_error(found.critical_path)}."]
+
+    _show(job, as_json, lambda found: plain(found.critical_path), render)
 
 
 @job_app.command()
@@ -169,8 +176,12 @@ def sql(
     from eventide.jobs import open_job
 
     try:
-        answer = open_job(job).sql(query)
-        names, rows = distinct(answer.columns), answer.fetchall()
+        with _output.progress(2) as step:
+            step("reading")
+            opened = open_job(job)
+            step("querying")
+            answer = opened.sql(query)
+            names, rows = distinct(answer.columns), answer.fetchall()
     except duckdb.Error as error:  # raised while the rows are computed
         raise UsageValueError(f"the query failed: {error}") from error
     if as_json:

@@ -1,4 +1,4 @@
-"""What torch.distributed keeps of a job: the rank of this process, and its own records of the collectives.
+"""What torch.distributed keeps of a job: rank and clock of this process, and its own records of the collectives.
 
 torch's flight recorder has for each collective its group, sequence number, shapes and types. They are stored with the
 recording when it ends; the reader puts them on the spans that torch's callbacks have recorded ("gloo:all_reduce").
@@ -14,6 +14,7 @@ from typing import Any
 from eventide import _native
 from eventide._util.on_import import when_imported
 from eventide.integrations._patch import guarded
+from eventide.integrations.torch._clock_pairs import ClockPairs
 from eventide.recording import identity, note
 
 _MODULE = "torch.distributed.distributed_c10d"
@@ -25,14 +26,15 @@ class TorchCollectives:
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any]] = []  # module, name, original
         self._records: dict[tuple[str, int], dict[str, Any]] = {}  # by name and time
+        self._clock = ClockPairs()
         self._hook = when_imported(_MODULE, self._open)
 
     def _open(self) -> None:
         """From init_process_group() on the process has a rank; destroy_process_group() clears torch's records."""
         module = sys.modules[_MODULE]
-        self._intercept(module, "_update_default_pg", None, note_rank)  # the end of the former
+        self._intercept(module, "_update_default_pg", None, self._ready)  # the end of the former
         for one in (module, sys.modules.get("torch.distributed")):
-            self._intercept(one, "destroy_process_group", self._store, None)
+            self._intercept(one, "destroy_process_group", self._end_of_group, None)
 
     def _intercept(self, module: Any, name: str, before: Any, after: Any) -> None:
         original = getattr(module, name, None)
@@ -47,9 +49,23 @@ class TorchCollectives:
         self._hook.close()
         if self._replaced:
             self._store()
+            self._clock.close()
         while self._replaced:
             module, name, original = self._replaced.pop()
             setattr(module, name, original)
+
+    @guarded
+    def _ready(self, *_: object) -> None:
+        module: Any = sys.modules[_MODULE]
+        if module.is_initialized():
+            note_rank(module)
+            store = module._get_default_store()  # noqa: SLF001  (torch has no public name for it)
+            self._clock.open(store, module.get_rank(), module.get_world_size())
+
+    @guarded
+    def _end_of_group(self, *_: object) -> None:
+        self._store()
+        self._clock.measure()
 
     @guarded
     def _store(self, *_: object) -> None:
@@ -65,11 +81,8 @@ class TorchCollectives:
             note({"collectives": list(self._records.values())})
 
 
-def note_rank(*_: object) -> None:
+def note_rank(module: Any) -> None:
     """Store the rank that torch.distributed has given to this process."""
-    module: Any = sys.modules[_MODULE]
-    if not module.is_initialized():
-        return
     known = identity()
     ours = {"launcher": known["launcher"] or "torch", "rank": module.get_rank(), "world_size": module.get_world_size()}
     note({"process": {**known, **ours, "of_rank": None}})

@@ -60,7 +60,7 @@ class TorchRun:
         if self._counts:
             from eventide.integrations.torch._steps import TorchSteps
 
-            self._parts.append(TorchSteps(self.reached))
+            self._parts.append(TorchSteps(self.reached, self._created))
 
     def _open_modules(self) -> None:
         if "modules" in self._wanted:
@@ -82,6 +82,11 @@ class TorchRun:
             wanted = Wanted(**asked, seconds=self._seconds)
             self._session = Session(wanted, lambda: self._step > self._first)
             self._parts.append(self._session)
+
+    def _created(self) -> None:
+        """An optimizer was made: the first step begins after it."""
+        if self._step == self._first:
+            self._since = _native.now_ns()
 
     def reached(self, number: int) -> None:
         """`number` steps are complete."""

@@ -5,7 +5,8 @@ make_findings    the findings of a check            here; _races
 make_comparison  two traces                         _comparison
 make_job_page    the answers about many ranks       _job
                  head, policy, style, script        _document
-                 findings, bars and tables as HTML  _html, _flame
+                 findings and tables as HTML        _html
+                 drawings that need no script       _figures, _flame
                  the data of the timeline           _index, _blocks, _lanes, _columns
                  how text enters the page           _util.html_text
                  app.js, style.css: built from web/ by `make web`
@@ -22,14 +23,14 @@ from eventide.analysis import View, flame, lint
 from eventide.errors import InternalError
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
-from eventide.report.page import _html
+from eventide.report.page import _figures, _html
 from eventide.report.page._blocks import Detail, scripts
 from eventide.report.page._comparison import make_comparison
 from eventide.report.page._document import document
 from eventide.report.page._flame import flame_graph
 from eventide.report.page._index import PageIndex, describe
 from eventide.report.page._job import make_job_page
-from eventide.report.page._races import Missing, missing_edges, race_section
+from eventide.report.page._races import MOST, Missing, missing_edges, race_section, verdict_chip
 from eventide.sanitizer import Findings
 from eventide.trace import Trace
 
@@ -59,17 +60,33 @@ def make_page(
     left_out = describe(index.detail)
     note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
     main = [
-        _html.header(report), races, _html.finding_list(report), _html.bars(report), _html.step_bars(report),
-        flame_graph(flame(view)), _html.timeline(note), _html.edits(report.edits), _html.tables(report, lint(view)),
+        races, _figures.key_figures(report), _first_screen(report, findings), *_drawings(view, report, note),
+        _html.edits(report.edits), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
         report.title,
         describe_trace(report),
         "\n".join(part for part in main if part),
         command="eventide report",
+        chip=verdict_chip(findings) + _html.completeness(report),
         dialog=_html.key_dialog(),
         data=scripts(built, index.blocks),
     )
+
+
+def _first_screen(report: Report, races: Findings | None) -> str:
+    """Findings, and beside them where the time went, if that is known."""
+    before = min(len(races.found), MOST) if races is not None else 0
+    left = _html.finding_list(report, before + 1) + _html.unknown_list(report)
+    right = _figures.breakdown_bars(report) + _figures.step_columns(report)
+    return f'<div class="first"><div>{left}</div><div>{right}</div></div>' if right else left
+
+
+def _drawings(view: View, report: Report, note: str) -> tuple[str, str]:
+    """The timeline and the flame graph; of a program without devices the samples say more."""
+    empty = not (view.count or view.trace.counters.num_rows)
+    both = _html.timeline(note, empty=empty), flame_graph(flame(view))
+    return both if report.breakdown.devices else (both[1], both[0])
 
 
 def _fitted(view: View, report: Report, missing: list[Missing], limit: float) -> tuple[PageIndex, dict[str, Any]]:
@@ -86,7 +103,8 @@ def make_findings(findings: Findings, title: str, trace: Trace | None = None) ->
     """The findings of a check as a page; with the timeline if they are those of a trace."""
     if trace is not None and trace.spans.num_rows:
         return make_page(trace, gather(trace, title), findings=findings)
-    return document(title, findings.summary, race_section(findings), command="eventide check")
+    chip = verdict_chip(findings)
+    return document(title, findings.summary, race_section(findings), command="eventide check", chip=chip)
 
 
 def _places(index: PageIndex) -> Mapping[int, tuple[int, int]]:

@@ -9,8 +9,10 @@ from eventide._util.html_text import text
 from eventide.analysis import Comparison, Delta, StepDelta
 from eventide.report._answers import signed
 from eventide.report.page._document import document
+from eventide.report.page._figures import legend
 
 _ROWS, _STEPS, _BARS = 200, 400, 24
+_KEYS = (("before", "before"), ("after", "after"))
 
 
 def make_comparison(result: Comparison, before: str, after: str) -> str:
@@ -52,7 +54,7 @@ def _bars(title: str, deltas: Sequence[Delta]) -> str:
     return (
         f'<section><h2>{text(title)}</h2><table class="deltas"><thead><tr><th scope="col">part</th>'
         '<th scope="col">kind</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th>'
-        '<th scope="col" class="number">difference</th><th scope="col">less | more</th></tr></thead>'
+        '<th scope="col" class="number">difference</th><th scope="col" class="zero">less | more</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></section>"
     )
 
@@ -78,7 +80,7 @@ def _steps(pairs: Sequence[StepDelta]) -> str:
     left = f"<p>{len(pairs) - _STEPS:,} more steps.</p>" if len(pairs) > _STEPS else ""
     return (
         '<section><h2>Steps, before and after</h2><svg class="pairs" role="img" aria-label="Length of each step before '
-        f'and after" width="100%" height="60">{"".join(cells)}</svg>{left}</section>'
+        f'and after" width="100%" height="60">{"".join(cells)}</svg>{legend(_KEYS)}{left}</section>'
     )
 
 

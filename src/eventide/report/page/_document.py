@@ -15,8 +15,10 @@ _PATTERN = (
 )
 
 
-def document(title: str, facts: str, main: str, *, command: str, dialog: str = "", data: str = "") -> str:
-    """A whole page; `main`, `dialog` and `data` are HTML. The script runs only where there is `data`."""
+def document(
+    title: str, facts: str, main: str, *, command: str, chip: str = "", dialog: str = "", data: str = ""
+) -> str:
+    """A whole page; all but the title and the facts are HTML. The script runs only where there is `data`."""
     script = _asset("app.js") if data else ""
     tools = (
         '<div class="tools"><button id="theme" type="button">Light or dark</button>'
@@ -26,7 +28,8 @@ def document(title: str, facts: str, main: str, *, command: str, dialog: str = "
     )
     running = f"{dialog}\n{data}\n<script>{script}</script>" if script else ""
     body = f"""{_PATTERN}
-<header><h1>{text(title)}</h1><p class="facts">{text(facts)}</p>{tools}</header>
+<header><span class="brand">Eventide</span><h1>{text(title)}</h1>{chip}
+<p class="facts">{text(facts)}</p>{tools}</header>
 <main>
 {main}
 </main>

@@ -2,121 +2,83 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eventide._util import format as f
 from eventide._util.html_text import text
-from eventide.analysis import PHASES, BestEdits, Lint, Part, StepPhases
+from eventide.analysis import BestEdits, Lint, cut_short
 from eventide.report._answers import render_compile, render_idle, render_memory, render_syncs
 from eventide.report._gather import Report
 from eventide.report._sample_tables import sample_tables
-from eventide.report._steps import is_split, limit_of, phase_table
+from eventide.report._steps import is_split, phase_table
 from eventide.report._tables import Fitted, breakdown_table, edits_table, host_table, name_table, path_table
-from eventide.report.rules import Finding, findings, unknowns
+from eventide.report.rules import CONFIDENCES, Finding, findings, unknowns
 
 _ROWS = 200
+_COMMAND = re.compile("`([^`<>]+)`")  # in a remedy
 _KEYS = {
     "w s": "zoom in and out", "a d": "move left and right", "f F": "fit the selected span, fit everything",
     "/": "search; Enter or n for the next match, N for the one before", "m": "set a mark",
     ". ,": "next and previous span of the lane", "[ ]": "to the cause and to the effect of the selected span",
     "arrows": "along the lane and between lanes", "Enter": "details of the selected span",
+    "c C": "fold the track of the selected span, fold every track; or click its name",
     "1 2 3 ...": "go to the finding of that number", "r": "sums of what is in view", "t": "what is in view as a table",
     "Esc": "clear", "?": "this list", "Ctrl + wheel": "zoom",
     "drag": "move; on the ruler or with Shift: select a time range",
 }  # fmt: skip
 
 
-def header(report: Report) -> str:
+_FIRST_KEYS = {
+    "w s": "zoom in and out", "a d": "move left and right", "[ ]": "to the cause, to the effect",
+    "1 2 3": "go to a finding", "/": "search", "?": "all keys",
+}  # fmt: skip
+_LOST = {"incomplete-recording", "dropped-by-profile", "warnings-of-the-recording"}  # rules: something was not kept
+
+
+def completeness(report: Report) -> str:
+    """Whether the trace is whole, as a word in the head of the page."""
+    cut = cut_short(report.metadata)
+    if cut:
+        style, word, why = "bad", "cut short", cut
+    elif not report.spans and not report.samples.count:
+        style, word, why = "unsure", "empty", "the trace has neither spans nor samples"
+    elif any(each.rule in _LOST for each in unknowns(report)):
+        style, word, why = "unsure", "incomplete", "records were lost: see Not known"
+    else:
+        style, word, why = "good", "complete", "no loss of records is known"
+    return f'<span class="chip {style}" title="{text(why)}">{word}</span>'
+
+
+def unknown_list(report: Report) -> str:
     """What is missing or not known."""
-    notes = "".join(f'<p class="warning">{text(note.text)}</p>' for note in unknowns(report))
-    return f"<section>{notes}</section>" if notes else ""
+    items = "".join(f"<li>{text(note.text)}</li>" for note in unknowns(report))
+    return f'<section id="unknown"><h2>Not known</h2><ul class="unknowns">{items}</ul></section>' if items else ""
 
 
-def finding_list(report: Report) -> str:
-    items = "".join(_finding(each, report.idle.start) for each in findings(report))
-    return f'<section id="findings"><h2>Findings</h2><ol class="findings">{items}</ol></section>'
+def finding_list(report: Report, first: int = 1) -> str:
+    """Numbered from `first`: the findings of the sanitizer come before."""
+    items = "".join(_finding(each, report.idle.start, number) for number, each in enumerate(findings(report), first))
+    nothing = "No rule found anything." if report.spans or report.samples.count else "There is nothing in the trace."
+    listed = f'<ol class="findings">{items}</ol>' if items else f'<p class="note">{nothing}</p>'
+    return f'<section id="findings"><h2>Findings</h2>{listed}</section>'
 
 
-def _finding(finding: Finding, origin: int) -> str:
-    """The sentence, a link to its place on the timeline, and what to do."""
+def _finding(finding: Finding, origin: int, number: int) -> str:
+    """The sentence, what to do, a link to its place on the timeline, and the rule."""
     link = ""
     if finding.place is not None:
         start, end = finding.place
         margin = max((end - start) // 4, 1)
-        link = f' <a href="#v={start - margin - origin},{end + margin - origin}">Show on the timeline</a>'
-    todo = f'<span class="todo">{text(finding.remedy)}</span>' if finding.remedy else ""
-    return f"<li>{text(finding.text)}{link}{todo}</li>"
-
-
-def bars(report: Report) -> str:
-    """One bar a device: its parts sum to the whole."""
-    rows = []
-    for device in report.breakdown.devices:
-        lane = next((each for each in report.idle.lanes if each.device == device.device and each.stream is None), None)
-        unknown = lane.causes.get("unknown", 0) if lane is not None else 0
-        rows.append(f"<h3>{text(device.device)}</h3>{_bar(device.whole, unknown)}")
-    return f'<section id="breakdown"><h2>Where the time went</h2>{"".join(rows)}</section>' if rows else ""
-
-
-def _bar(part: Part, unknown: int) -> str:
-    """SVG, since its attributes need no inline style."""
-    unknown = min(unknown, part.idle)
-    parts = {
-        "compute": part.compute, "communication": part.communication, "copy": part.copy,
-        "overlap": sum(part.overlap.values()), "idle": part.idle - unknown, "idle, cause unknown": unknown,
-    }  # fmt: skip
-    cells, at = [], 0.0
-    for name, time in parts.items():
-        if time <= 0 or part.wall <= 0:
-            continue
-        share = 100 * time / part.wall
-        label = f"{name} {f.percent(time, part.wall)}"
-        kind = name.rpartition(" ")[2]
-        shown = f'<text x="{at + 0.4:.3f}%" y="17">{text(label)}</text>' if share > 6 else ""
-        cells.append(
-            f"<g><title>{text(f'{label} ({f.time(time)})')}</title>"
-            f'<rect class="{kind}" x="{at:.3f}%" width="{share:.3f}%" height="26"/>{shown}</g>'
-        )
-        at += share
-    whole = ", ".join(f"{name} {f.percent(time, part.wall)}" for name, time in parts.items() if time > 0)
-    return f'<svg class="bar" role="img" aria-label="{text(whole)}" width="100%" height="26">{"".join(cells)}</svg>'
-
-
-def step_bars(report: Report) -> str:
-    if len(report.steps) < 2:
-        return ""
-    steps = report.phases.steps[:2000]
-    limit = limit_of([step.duration for step in steps])
-    cells = "".join(
-        _step(step, number, 100 / len(steps), limit, report.idle.start) for number, step in enumerate(steps)
-    )
-    split = is_split(report.phases)
-    table = f'<div class="scroll">{_table(phase_table(report.phases))}</div>' if split else ""
-    keys = "".join(f'<li class="{phase}">{phase}</li>' for phase, time in report.phases.totals().items() if time)
-    legend = f'<ul class="legend">{keys}</ul>' if split else ""
-    note = f'<p class="note">Full height: {text(f.time(limit))}; longer steps end there.</p>'
-    strip = f'<svg class="steps" width="100%" height="60">{cells}</svg>'
-    return f'<section id="steps"><h2>Steps</h2>{note}{strip}{legend}{table}</section>'
-
-
-def _step(step: StepPhases, number: int, width: float, limit: int, origin: int) -> str:
-    """A link to the step, with its parts from the bottom up."""
-    parts = [(phase, getattr(step, phase)) for phase in (*PHASES, "other") if getattr(step, phase)]
-    about = text(
-        f"{step.name}: {f.time(step.duration)}; " + ", ".join(f"{phase} {f.time(time)}" for phase, time in parts)
-    )
-    scale = 58 / max(limit, step.duration)
-    bars, bottom = "", 60.0
-    for phase, time in parts:
-        height = scale * time
-        bottom -= height
-        place = f'x="{number * width:.3f}%" width="{width * 0.86:.3f}%" y="{bottom:.2f}"'
-        bars += f'<rect class="{phase}" {place} height="{height:.2f}"/>'
-    where = f"#v={step.start - origin},{step.start + step.duration - origin}"
-    return f'<a href="{where}" aria-label="{about}"><title>{about}</title>{bars}</a>'
+        link = f'<a href="#v={start - margin - origin},{end + margin - origin}">Show on the timeline</a> '
+    remedy = _COMMAND.sub(r"<code>\1</code>", text(finding.remedy or ""))
+    todo = f'<span class="todo">{remedy}</span>' if remedy else ""
+    sure = "" if finding.confidence == CONFIDENCES[0] else f", {finding.confidence}"
+    rule = f'<span class="rule">{text(finding.rule)}{sure}</span>'
+    badge = f'<span class="badge">{number}</span>'
+    return f'<li>{badge}{text(finding.text)}{todo}<span class="links">{link}{rule}</span></li>'
 
 
 def tables(report: Report, oddities: Lint) -> str:
@@ -128,6 +90,8 @@ def tables(report: Report, oddities: Lint) -> str:
     shown += sample_tables(report.samples, _ROWS)
     if report.path.wall and report.breakdown.devices:
         shown.append(path_table(report.path, _ROWS))
+    if is_split(report.phases):
+        shown.append(phase_table(report.phases))
     body = "".join(_section(each) for each in shown)
     return f'<section id="tables">{body}{_answers(report)}{_lint(oddities)}</section>'
 
@@ -198,19 +162,29 @@ def _row(cell: str, cells: Sequence[str], texts: int) -> str:
     return f"<tr>{''.join(one(index, content) for index, content in enumerate(cells))}</tr>"
 
 
-def timeline(note: str) -> str:
+def timeline(note: str, *, empty: bool) -> str:
     """The place of the timeline, which the script fills; what is left out is in the note."""
-    return f"""<section id="timeline" aria-label="Timeline"><h2>Timeline</h2>{note}
-<p><label for="search">Search names</label> <input id="search" type="search" autocomplete="off"></p>
+    return f"""<section id="timeline"{' class="nothing"' if empty else ""} aria-label="Timeline"><h2>Timeline</h2>{note}
+<div class="toolbar"><label class="hidden" for="search">Search names</label>
+<input id="search" type="search" autocomplete="off" placeholder="Search names ( / )">
+<span id="matches" class="note"></span><span class="buttons"><button id="zoomIn" type="button">Zoom in</button>
+<button id="zoomOut" type="button">Zoom out</button><button id="fit" type="button">Fit</button></span></div>
 <canvas id="strip" role="img" aria-label="Overview of the whole trace: streams above, threads below. \
-Drag over it to choose what the timeline shows; the keys w a s d do the same."></canvas>
+Drag over it to choose what the timeline shows; the keys w s a d do the same."></canvas>
 <div class="stage"><div id="scroller"><canvas id="lanes" tabindex="0" role="application" \
 aria-label="Timeline. Arrow keys select spans; ? lists all keys."></canvas><div id="spacer"></div></div>
-<aside id="panel" tabindex="0" aria-label="Details of the selection"></aside></div>
+<aside id="panel" tabindex="0" aria-label="Details of the selection">{_hint()}</aside>
+<div id="tip" hidden aria-hidden="true"></div></div>
 <ul id="kinds" class="legend"></ul><ul id="causes" class="legend"></ul>
 <details id="asTable"><summary>Spans in view as a table</summary><div id="spans" class="scroll" tabindex="0" \
 role="region" aria-label="Spans in view"></div></details>
 <p id="live" class="hidden" role="status" aria-live="polite"></p></section>"""
+
+
+def _hint() -> str:
+    """What the panel has while nothing is selected."""
+    keys = "".join(f"<dt><kbd>{text(key)}</kbd></dt><dd>{text(what)}</dd>" for key, what in _FIRST_KEYS.items())
+    return f'<p>Click a span for its details, or drag over the ruler for exact sums.</p><dl class="keys">{keys}</dl>'
 
 
 def key_dialog() -> str:
@@ -221,4 +195,5 @@ def key_dialog() -> str:
 
 
 def _key_list() -> str:
-    return "<dl>" + "".join(f"<dt>{text(key)}</dt><dd>{text(what)}</dd>" for key, what in _KEYS.items()) + "</dl>"
+    rows = "".join(f"<dt><kbd>{text(key)}</kbd></dt><dd>{text(what)}</dd>" for key, what in _KEYS.items())
+    return f'<dl class="keys">{rows}</dl>'

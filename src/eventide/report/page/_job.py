@@ -145,7 +145,8 @@ def three_ranks(report: JobReport) -> str:
             parts = "".join(_bar(kind, 12 + scale * at, scale * time, line) for kind, at, time in pieces if time > 0)
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
     return (
-        f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis. '
+        f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{f.time(high - low)} on one axis, '
+        f"known to {f.time(float(clocks.error[known].max()))}. "
         "Blue: between collectives; red: waiting; yellow: transfer.</p>"
         f'<svg role="img" aria-label="Three ranks on one axis" height="{26 * len(chosen)}">{"".join(lines)}</svg>'
         "</section>"

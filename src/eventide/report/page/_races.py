@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eventide._util import format as f
 from eventide._util.html_text import text
 from eventide.analysis import View
 from eventide.sanitizer import Finding, Findings, findings_to_json, short_path
@@ -49,6 +50,14 @@ def race_section(findings: Findings, places: Mapping[int, tuple[int, int]] | Non
     return f'<section id="races"><h2>Sanitizer</h2>{"".join(parts)}</section>'
 
 
+def verdict_chip(findings: Findings | None) -> str:
+    """The verdict as a word in the head of the page."""
+    if findings is None:
+        return ""
+    word = f.count(len(findings.found), "finding") if findings.found else findings.verdict.replace("_", " ")
+    return f'<span class="chip {_style(findings)}">{text(word)}</span>'
+
+
 def _style(findings: Findings) -> str:
     return {"clean": "good", "findings": "bad"}.get(findings.verdict, "unsure")
 
@@ -57,7 +66,7 @@ def _finding(number: int, finding: Finding, item: Mapping[str, Any], place: tupl
     certainty = "" if finding.certain else "possible "
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     link = f' <a href="#v={place[0]},{place[1]}">Show on the timeline</a>' if place else ""
-    title = f"{number + 1}. {certainty}{finding.kind}{times}"
+    title = f"{certainty}{finding.kind}{times}"
     rows = [("memory", _lines([item["memory"]]) if item["memory"] else "")]
     sides = [("first", item["first"]), ("second", item["second"])] if item["first"] else [("where", item["second"])]
     rows += [(label, _side(side)) for label, side in sides]
@@ -65,10 +74,8 @@ def _finding(number: int, finding: Finding, item: Mapping[str, Any], place: tupl
     rows += [("id", f"<code>{text(item['fingerprint'])}</code>")]
     listed = "".join(f"<dt>{label}</dt><dd>{content}</dd>" for label, content in rows if content)
     drawing = _drawing(finding, item) if item["first"] and finding.kind == "race" else ""
-    return (
-        f'<article class="race" id="race-{number + 1}"><h3>{text(title)}: {text(item["message"])}{link}</h3>'
-        f"{drawing}<dl>{listed}</dl></article>"
-    )
+    heading = f'<span class="badge">{number + 1}</span>{text(title)}: {text(item["message"])}{link}'
+    return f'<article class="race" id="race-{number + 1}"><h3>{heading}</h3>{drawing}<dl>{listed}</dl></article>'
 
 
 def _lines(lines: Sequence[str]) -> str:

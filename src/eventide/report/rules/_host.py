@@ -35,7 +35,12 @@ def _blocked(report: Report) -> Iterator[Match]:
     }
     share = syncs.total / syncs.wall
     place = (longest.start, longest.start + longest.duration)
-    yield Match(share, values, 0.5 * share, place)
+    yield Match(share, values, min(0.5 * share, _idle_share(report)), place)
+
+
+def _idle_share(report: Report) -> float:
+    """Of the busiest device: what waits of the host can cost at most; 1 where no device is recorded."""
+    return min((lane.idle / lane.wall for lane in report.idle.lanes if lane.wall), default=1.0)
 
 
 def _calls(count: int, total: int) -> str:
@@ -49,7 +54,7 @@ def _calls(count: int, total: int) -> str:
     remedy="See which with `eventide trace syncs`.",
 )
 def host_blocked(report: Report) -> Iterator[Match]:
-    """Over all threads. Half as important as other time: behind a busy device it costs nothing."""
+    """Over all threads. Half as important as other time, and at most the idle time of the busiest device."""
     return _blocked(report) if not mostly_copies(report.syncs) else iter(())
 
 

@@ -3,12 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
+from eventide._util import format as f
 from eventide.report._gather import Report
 from eventide.report._sample_tables import place
+from eventide.report._steps import is_split
 from eventide.report.rules._rule import RECORDED, Match, rule
 
+_FIRST = 2.0  # a weight above every share
+_STEPS, _IMPORTS_OF_STEPS = 0.5, 0.3  # the least weight of the steps of a training, and the most of its imports
+_HOW = {
+    "compile": "See what was compiled and why with `eventide trace compile`.",
+    "data": "Load data beside the training: DataLoader(num_workers=...).",
+    "optimizer": "Update all parameters at once: fused=True or foreach=True of the optimizer.",
+    "backward": "See which operators took it: `eventide trace summary`.",
+    "forward": "See which operators took it: `eventide trace summary`.",
+    "other": "None of torch's operators ran for most of the steps: see the Python functions.",
+}
 _ELSEWHERE = ("compile", "sync", "step")  # categories with rules of their own, and frames of others
+
+
+@rule(
+    "program-raised",
+    condition="An exception ended the program.",
+    says="{error} ended the program; {function:name} raised it ({place}).",
+    confidence=RECORDED,
+)
+def program_raised(report: Report) -> Iterator[Match]:
+    """All else in the report is of a run that failed."""
+    raised = (report.metadata.get("ended") or {}).get("raised")
+    if raised:
+        place = f"{PurePath(raised['file']).name}:{raised['line']}"
+        yield Match(0.0, {"error": raised["error"], "function": raised["function"], "place": place}, weight=_FIRST)
 
 
 @rule(
@@ -67,21 +94,44 @@ def main_thread_waited(report: Report) -> Iterator[Match]:
     waited = sum(row.self_waiting for row in found.main_waits)
     if waited * 5 >= wall > 0:
         values = {"time": waited, "wall": wall, "function": waits.function, "place": place(waits)}
-        yield Match(min(waited / wall, 1.0), values, weight=0.9 * min(waited / wall, 1.0))
+        several = len(report.metadata.get("processes") or ()) > 1  # then it waited for the others, as a rule
+        yield Match(min(waited / wall, 1.0), values, weight=(0.2 if several else 0.9) * min(waited / wall, 1.0))
 
 
 @rule(
     "imports",
     condition="Imports took 5 % of the sampled time or more, and 100 ms or more.",
-    says="Imports took {time:time} ({time:of wall} of {wall:time}), most in {module} ({most:time}).",
+    says="Imports took {time:time}[ ({share:of wall} of {wall:time})][, by several threads or processes within {whole:time}], "
+    "most in {module} ({most:time}).",
     remedy="Import where it is used what a run may not need; `python -X importtime` lists each module.",
     confidence=RECORDED,
 )
 def imports(report: Report) -> Iterator[Match]:
-    """From sampled stacks, of all threads."""
+    """From sampled stacks, of all threads. A longer training imports no more: its steps are more important."""
     found = report.samples
     time, wall = found.import_time, max(report.summary.wall, found.wall)
     if found.imports and time >= 100_000_000 and time * 20 >= wall:
         first = found.imports[0]
-        share = min(time / wall, 1.0)
-        yield Match(share, {"time": time, "wall": wall, "module": first.module, "most": first.time})
+        share, beyond = min(time / wall, 1.0), time > wall
+        values = {"time": time, "wall": wall, "module": first.module, "most": first.time}
+        values |= {"share": None if beyond else time, "whole": wall if beyond else None}
+        yield Match(share, values, weight=min(share, _IMPORTS_OF_STEPS) if is_split(report.phases) else share)
+
+
+@rule(
+    "step-parts",
+    condition="Without device work, the parts of a training's steps were recorded.",
+    says="Of {steps:count step} (median {median:time}): {parts}.",
+    remedy="{how}",
+)
+def step_parts(report: Report) -> Iterator[Match]:
+    """What a longer run spends its time on; compiling has a rule of its own."""
+    if report.breakdown.devices or not is_split(report.phases):
+        return
+    lengths = sorted(step.duration for step in report.phases.steps)
+    whole, totals = max(sum(lengths), 1), report.phases.totals()
+    ordered = sorted(totals.items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{f.percent(time, whole)} {phase}" for phase, time in ordered if time * 20 >= whole)
+    share = min((whole - totals["compile"]) / max(report.summary.wall, 1), 1.0)
+    values = {"steps": len(lengths), "median": lengths[len(lengths) // 2], "parts": parts, "how": _HOW[ordered[0][0]]}
+    yield Match(share, values, weight=max(share, _STEPS))

@@ -155,6 +155,21 @@ def unfinished_spans(report: Report) -> Iterator[Match]:
 
 
 @rule(
+    "not-sampled",
+    condition="A run was recorded, and it has neither a span nor a sample.",
+    says="Where the {wall:time} went: Python stacks are sampled every {period:time}[; `eventide run --sample {finer}`].",
+    confidence=RECORDED,
+    unknowns=True,
+)
+def not_sampled(report: Report) -> Iterator[Match]:
+    """Such as a program that ends at once."""
+    period = int((report.metadata.get("run") or {}).get("sample_ns") or 0)
+    if period and not report.spans and not report.samples.count:
+        finer = max(period // 10_000_000, 1) if period > 1_000_000 else None
+        yield Match(0.0, {"wall": report.summary.wall, "period": period, "finer": finer})
+
+
+@rule(
     "incomplete-recording",
     condition="The recorder dropped records, or bytes of the file could not be read.",
     says="The recording is not complete: {lost:number} {what} lost.",

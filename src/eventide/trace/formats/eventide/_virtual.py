@@ -1,7 +1,7 @@
 """Recordings of a device in virtual time: what the host did is put on that clock too.
 
-Each time the host's virtual clock moves, `sim` records it as a counter, at the real time. In between the virtual clock
-does not advance: the host's own code costs nothing there.
+Each time the host's virtual clock moves, `sim` records where it was and is as a counter, at the real time. In between
+the virtual clock does not advance: the host's own code costs nothing there.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _problem(trace: Trace, rows: pa.Table, begin: int, last: int) -> str | None:
 def _moved(trace: Trace, real: Ints, clock: Ints, begin: int) -> Trace:
     def moved(at: Ints) -> Ints:
         place = np.searchsorted(real, at, side="right") - 1
-        now = np.where(place >= 0, clock[np.maximum(place, 0)], 0)
+        now = clock[np.maximum(place, 0)]
         found: Ints = np.where(at >= begin, now, at)
         return found
 
