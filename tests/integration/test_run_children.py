@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 
 
 def alone(*command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def alone(*command: str, cwd: Path, **variables: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         cwd=cwd,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
         env={**os.environ, **variables},
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _PAUSE = 0.02  # seconds between two readings of the status
-_PATIENCE = 2.0  # seconds until the user reads why nothing happens
+_TIMEOUT = 2.0  # seconds until the user reads why nothing happens
 _OVER = {"complete", "exits"}  # states of a recording whose file is complete
 _PACKAGES = str(Path(__file__).parents[2])
 _CALL = """
@@ -129,7 +129,7 @@ class _Exchange:
     def continues(self) -> bool:
         """Whether the process runs on; its last handler at exit may be ours."""
         if self.runs and self._state() == "exits":
-            select.select([self._watch], [], [], _PATIENCE)
+            select.select([self._watch], [], [], _TIMEOUT)
         return self.runs
 
     def run(self, call: str) -> None:
@@ -157,7 +157,7 @@ class _Exchange:
 
     def wait(self, state: str, say: Callable[[str], None]) -> bool:
         """Wait until the process has executed it; False if it has ended. Ctrl-C gives up."""
-        deadline: float | None = time.monotonic() + _PATIENCE
+        deadline: float | None = time.monotonic() + _TIMEOUT
         for signalled in self._looks():
             found = self._state()
             if found in {state, *_OVER}:
