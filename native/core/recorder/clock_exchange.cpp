@@ -95,7 +95,7 @@ bool ask(int fd, const Message& token, int patience_ms, ClockPair& pair) {
         if (poll(&wait, 1, int(left)) < 0 && errno != EINTR) return false;
         const ssize_t got = recv(fd, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
         const int64_t returned = now_ns();
-        if (got < 0 && errno != EAGAIN && errno != EINTR) return false;  // nobody is at the port
+        if (got < 0 && errno != EAGAIN && errno != EINTR) return false;  // no process listens at the port
         // An answer to an earlier question may be late.
         if (got != sizeof message || message.sent != sent || std::memcmp(message.token, token.token, token_bytes))
             continue;

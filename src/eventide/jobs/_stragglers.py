@@ -106,7 +106,7 @@ def stragglers(job: Job, waits: Waiting, most: int = 5) -> Stragglers:
 
 
 def _candidates(waits: Waiting) -> list[int]:
-    """Aligned ranks, of many those that the others waited for most: a rank that is never last slows nobody down."""
+    """Aligned ranks, of many those that the others waited for most: a rank that is never last slows no other down."""
     away = set(waits.clocks.unaligned)
     ranks = [each.rank for each in waits.ranks if each.rank not in away]
     return ranks[: max(REPLAYED, math.ceil(0.03 * len(ranks)))]

@@ -97,7 +97,7 @@ class Host:
             return after
 
     def _advance(self, to: int) -> int:
-        """Move the clock, never back, and record where it was and is: a recording puts what the host does on this clock.
+        """Move the clock, never back, and record where it was and is: a recording has the host's calls on this clock.
 
         Where it was is for a recording that begins here.
         """
