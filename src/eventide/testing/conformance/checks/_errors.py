@@ -77,7 +77,7 @@ def a_marker_before_the_failure_is_done_and_one_behind_it_failed(bench: Bench) -
 
 @check("failed-marker")
 def a_failed_marker_is_over_and_stays_failed_for_ever(bench: Bench) -> None:
-    stream, error = bench.stream(), Boom("for ever")
+    stream, error = bench.stream(), Boom("forever")
     event = failed_marker(bench, stream, error)
     expect(event.query() is True, "nothing is left to wait for")
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Pools: events used again are as good as new."""
+"""Pools: reused events behave like new ones."""
 
 from __future__ import annotations
 
