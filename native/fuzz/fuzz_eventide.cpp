@@ -7,7 +7,7 @@
 #include "recording.hpp"
 
 using namespace eventide;
-using namespace eventide::recorder;
+using namespace eventide::tracefile;
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace eventide::fuzz {
 
-inline void check_rows(const recorder::TraceColumns& t) {
+inline void check_rows(const tracefile::TraceColumns& t) {
     const auto& s = t.spans;
     for (const auto* column : {&s.end, &s.submit, &s.cpu, &s.work, &s.correlation})
         require(column->size() == s.start.size(), "columns of spans are equally long");
@@ -23,17 +23,17 @@ inline void check_rows(const recorder::TraceColumns& t) {
 }
 
 // The derived work refers to existing rows. The first hook numbers are taken as the kinds of operations.
-inline void check_work(const recorder::HookColumns& h) {
-    recorder::Operations o{.rows = int64_t(h.hook.size())};
+inline void check_work(const tracefile::HookColumns& h) {
+    tracefile::Operations o{.rows = int64_t(h.hook.size())};
     o.hook = h.hook.data(), o.end = h.end.data(), o.outcome = h.outcome.data(), o.thread = h.thread.data();
     o.device = h.device.data(), o.name = h.name.data(), o.group = h.group.data(), o.stack = h.stack.data(),
     o.time = h.time.data();
     o.stream = h.stream.data(), o.event = h.event.data(), o.version = h.version.data(), o.work = h.work.data();
     o.start = h.start.data(), o.finish = h.finish.data(), o.cpu = h.cpu.data();
     o.handle = h.handle.data(), o.bytes = h.bytes.data();
-    std::vector<recorder::Operation> kinds;
-    for (int kind = 0; kind < recorder::operation_count; ++kind) kinds.push_back(recorder::Operation(kind));
-    const recorder::DerivedWork work = recorder::derive_work(o, kinds, 0, 1000);
+    std::vector<tracefile::Operation> kinds;
+    for (int kind = 0; kind < tracefile::operation_count; ++kind) kinds.push_back(tracefile::Operation(kind));
+    const tracefile::DerivedWork work = tracefile::derive_work(o, kinds, 0, 1000);
     const auto spans = int64_t(work.spans.start.size());
     for (const auto* column : {&work.edges.from_span, &work.edges.to_span})
         for (const int64_t span : *column)
@@ -46,21 +46,21 @@ inline void check_work(const recorder::HookColumns& h) {
 inline void check_recording(const std::string& path) {
     const std::string to = path + ".copy";
     try {
-        const recorder::RawTrace raw = recorder::load(path);
-        const recorder::TraceColumns before = recorder::columns_of(raw);
+        const tracefile::RawTrace raw = tracefile::load(path);
+        const tracefile::TraceColumns before = tracefile::columns_of(raw);
         check_rows(before);
         check_work(before.hooks);
         const auto same = [&](const std::string& again, const char* what) {
-            const recorder::RawTrace now = recorder::load(again);
-            const recorder::TraceColumns after = recorder::columns_of(now);
+            const tracefile::RawTrace now = tracefile::load(again);
+            const tracefile::TraceColumns after = tracefile::columns_of(now);
             require(now.closed, "a copy or a recovered file is closed");
             require(std::equal(std::begin(before.records), std::end(before.records), std::begin(after.records)), what);
         };
-        recorder::copy(path, to, "");
+        tracefile::copy(path, to, "");
         same(to, "a copy has the records of the original");
-        recorder::recover(path);
+        tracefile::recover(path);
         same(path, "a recovered file has the records of the original");
-    } catch (const recorder::FormatError&) {
+    } catch (const tracefile::FormatError&) {
     }
     unlink(to.c_str());
 }

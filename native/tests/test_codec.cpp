@@ -13,7 +13,7 @@
 #include "tracefile/codec.hpp"
 
 using namespace eventide;
-using namespace eventide::recorder;
+using namespace eventide::tracefile;
 
 namespace {
 

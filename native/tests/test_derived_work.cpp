@@ -8,7 +8,7 @@
 #include "tracefile/trace_columns.hpp"
 
 using namespace eventide;
-using namespace eventide::recorder;
+using namespace eventide::tracefile;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "tracefile/hook_order.hpp"
 
 using namespace eventide;
-using namespace eventide::recorder;
+using namespace eventide::tracefile;
 
 namespace {
 

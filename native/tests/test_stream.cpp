@@ -91,7 +91,7 @@ TEST_ON(an_error_stays_with_the_stream_until_it_is_synchronized, ALL) {
     auto after = submit(*s, quietly([] {}));
     CHECK(synchronize(*s) == "");
     CHECK(after->load() == Call::ok);
-    CHECK(m->state() == MarkerState::failed);  // for ever
+    CHECK(m->state() == MarkerState::failed);  // forever
     s->close();
 }
 

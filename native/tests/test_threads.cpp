@@ -130,7 +130,7 @@ TEST(the_child_of_a_fork_finds_no_lock_taken) {
     int failed = 0;
     for (int i = 0; i < 200 && !failed; ++i) {
         failed += in_child([] {
-                      alarm(10);  // a lock that is taken is taken for ever
+                      alarm(10);  // a lock that is taken is taken forever
                       process::after_fork_in_child();
                       Silent listener;
                       hub::add(Hook::memory_use, listener);

@@ -192,6 +192,6 @@ for _package, _names in _METHODS.items():
 del _package, _names, _name
 
 if os.environ.get("EVENTIDE_SANITIZE", "0") not in {"", "0"}:
-    from eventide.sanitizer import _at_exit
+    from eventide.sanitizer import sanitize_process
 
-    _at_exit.install(os.environ["EVENTIDE_SANITIZE"])
+    sanitize_process(os.environ["EVENTIDE_SANITIZE"])

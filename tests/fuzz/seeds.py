@@ -1,4 +1,4 @@
-"""Writes the files that fuzzing starts from, a directory for each target: one of each thing that its reader knows.
+"""Writes the files that fuzzing starts from, a directory for each target: one of each record that its reader supports.
 
 python tests/fuzz/seeds.py DIRECTORY
 """

@@ -14,7 +14,7 @@ from eventide.testing import conformance, stand_in
 from eventide.testing.stand_in import underlying
 
 DEVICE = stand_in.install(os.environ["STAND_IN_BUILD"])
-PATIENCE = 120.0
+TIMEOUT = 120.0
 TIMING = "Both events must be created with argument 'enable_timing=True'"
 
 test_conformance_of_the_torch_device = conformance.pytest_test("torch:mtia:0", limit=240)
@@ -27,11 +27,11 @@ class Held:
     def __init__(self, stream: torch.Stream) -> None:
         self.gate, self.began = threading.Event(), threading.Event()
         underlying(stream).submit(self.block)
-        assert self.began.wait(PATIENCE)
+        assert self.began.wait(TIMEOUT)
 
     def block(self) -> None:
         self.began.set()
-        self.gate.wait(PATIENCE)
+        self.gate.wait(TIMEOUT)
 
     def release(self) -> None:
         self.gate.set()
@@ -71,7 +71,7 @@ def test_a_wait_orders_two_streams_of_torch():
     assert not behind.done()
     assert not two.query()
     held.release()
-    behind.result(PATIENCE)
+    behind.result(TIMEOUT)
     assert log == ["first", "second"]
     two.synchronize()
     assert two.query()
@@ -108,7 +108,7 @@ def test_what_fails_before_an_event_is_raised_by_synchronize():
     with pytest.raises(RuntimeError, match="work before the event failed"):
         event.synchronize()
     with pytest.raises(ValueError, match="no number"):
-        underlying(stream).synchronize(PATIENCE)
+        underlying(stream).synchronize(TIMEOUT)
 
 
 def test_the_current_stream_is_of_the_thread_and_of_the_device():
@@ -119,7 +119,7 @@ def test_the_current_stream_is_of_the_thread_and_of_the_device():
         assert torch.accelerator.current_device_index() == 1
         thread = threading.Thread(target=lambda: seen.append(torch.accelerator.current_stream("mtia:0")))
         thread.start()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
     assert torch.accelerator.current_stream() == default == seen[0]
     assert torch.accelerator.current_device_index() == 0
     assert torch.accelerator.device_count() == 2
@@ -136,7 +136,7 @@ def test_synchronizing_the_accelerator_waits_for_its_streams():
 
 def test_work_of_the_torch_device_runs_with_its_stream_current_in_torch():
     stream = et.Stream("torch:mtia:1")
-    native = stream.submit(torch.accelerator.current_stream).result(PATIENCE)
+    native = stream.submit(torch.accelerator.current_stream).result(TIMEOUT)
     assert native == stream.native
     assert native.device == torch.device("mtia:1")
     assert stream.native_handle == underlying(native).stream_id or stream.native_handle > 0
@@ -152,7 +152,7 @@ def test_a_stream_of_torch_is_wrapped_and_orders_with_ours():
     future = ours.submit(int, "3")
     assert not future.done()
     held.release()
-    assert future.result(PATIENCE) == 3
+    assert future.result(TIMEOUT) == 3
 
 
 def test_it_is_listed_with_the_others_and_says_what_it_is():
@@ -167,7 +167,7 @@ def test_its_clock_is_measured_by_anchors_and_work_lands_between_host_marks():
         event = et.Event(DEVICE, enable_timing=True)
         before = time.monotonic_ns()
         event.record(stream)
-        event.synchronize(PATIENCE)
+        event.synchronize(TIMEOUT)
         after = time.monotonic_ns()
         clock = DEVICE.clock
         error = clock.error_ns + (after - before) // 1000 + 20_000

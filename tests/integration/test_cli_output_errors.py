@@ -12,7 +12,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 UNREAD = 128 + signal.SIGPIPE
 
 
@@ -31,7 +31,7 @@ def unread(stream: str, folder: Path, *arguments: str) -> tuple[int, str]:
     out, err = (write, subprocess.PIPE) if stream == "stdout" else (subprocess.PIPE, write)
     command = [sys.executable, "-m", "eventide", *arguments]
     try:
-        done = subprocess.run(command, text=True, cwd=folder, timeout=PATIENCE, check=False, stdout=out, stderr=err)
+        done = subprocess.run(command, text=True, cwd=folder, timeout=TIMEOUT, check=False, stdout=out, stderr=err)
     finally:
         os.close(write)
     return done.returncode, done.stderr if stream == "stdout" else done.stdout
@@ -41,7 +41,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the line in bash with our `eventide`; the exit code is that of the first command."""
     whole = f'eventide() {{ "{sys.executable}" -m eventide "$@"; }}; {line}; exit ${{PIPESTATUS[0]}}'
     command = ["bash", "-c", whole]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=PATIENCE, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=TIMEOUT, check=False)
 
 
 @pytest.mark.parametrize("command", ["--help", "--version", "trace lint t.eventide", "devices --json", "check ok.py"])

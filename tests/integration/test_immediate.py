@@ -16,7 +16,7 @@ from eventide.testing import conformance
 from tests import immediate_device
 from tests.integration.plugin_devices import faulty_library, loaded
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 os.environ["PLUGIN_FAULT"] = "immediate"
 C_DEVICE = et.Device.load(faulty_library(), "prompt_c")
@@ -49,7 +49,7 @@ def test_what_work_enqueues_runs_on_the_device_and_the_future_waits_for_it():
     assert not future.done()
     assert log == []
     held.release()
-    assert future.result(PATIENCE) == "value"
+    assert future.result(TIMEOUT) == "value"
     assert len(log) == 1
     assert log[0] != threading.current_thread().name
 
@@ -65,26 +65,26 @@ def test_a_raise_after_enqueueing_fails_the_future_when_the_device_has_completed
     future = stream.submit(work)
     assert not future.done()
     held.release()
-    assert isinstance(future.exception(PATIENCE), KeyError)
+    assert isinstance(future.exception(TIMEOUT), KeyError)
     assert log == ["enqueued"]
     with pytest.raises(KeyError):
-        stream.synchronize(PATIENCE)
+        stream.synchronize(TIMEOUT)
 
 
 def test_a_blocking_call_inside_submit_closes_a_cycle_only_with_the_deferred_work_around_it():
     cpu, stream = et.Stream("cpu"), et.Stream("prompt")
 
     def inner() -> None:
-        cpu.synchronize(PATIENCE)
+        cpu.synchronize(TIMEOUT)
 
     def outer() -> BaseException | None:
-        return stream.submit(inner).exception(PATIENCE)
+        return stream.submit(inner).exception(TIMEOUT)
 
-    assert isinstance(cpu.submit(outer).result(PATIENCE), et.DeadlockError)
-    assert stream.submit(inner).exception(PATIENCE) is not None, "the stream is poisoned by the first"
+    assert isinstance(cpu.submit(outer).result(TIMEOUT), et.DeadlockError)
+    assert stream.submit(inner).exception(TIMEOUT) is not None, "the stream is poisoned by the first"
     with pytest.raises(et.DeadlockError):
-        stream.synchronize(PATIENCE)
-    assert stream.submit(inner).result(PATIENCE) is None
+        stream.synchronize(TIMEOUT)
+    assert stream.submit(inner).result(TIMEOUT) is None
 
 
 def test_ctrl_c_inside_work_is_raised_by_submit():
@@ -97,25 +97,25 @@ def test_ctrl_c_inside_work_is_raised_by_submit():
     with pytest.raises(KeyboardInterrupt):
         stream.submit(work)
     with pytest.raises(KeyboardInterrupt):
-        stream.synchronize(PATIENCE)
-    assert stream.submit(int, "3").result(PATIENCE) == 3
+        stream.synchronize(TIMEOUT)
+    assert stream.submit(int, "3").result(TIMEOUT) == 3
 
 
 def test_close_inside_work_ends_the_stream_after_it():
     stream, log = et.Stream("prompt"), []
 
     def work() -> None:
-        stream.close(PATIENCE)
+        stream.close(TIMEOUT)
         stream.native.put(lambda: log.append("after close"))
 
-    assert stream.submit(work).result(PATIENCE) is None
+    assert stream.submit(work).result(TIMEOUT) is None
     assert log == ["after close"]
     with pytest.raises(et.StreamError, match="is closed"):
         stream.submit(int)
 
 
 def test_threads_submit_to_one_stream_at_once_and_every_future_ends():
-    stream, inside = et.Stream("prompt"), threading.Barrier(4, timeout=PATIENCE)
+    stream, inside = et.Stream("prompt"), threading.Barrier(4, timeout=TIMEOUT)
     futures: list[et.Future[int]] = []
 
     def work(number: int) -> int:
@@ -126,9 +126,9 @@ def test_threads_submit_to_one_stream_at_once_and_every_future_ends():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
-    assert sorted(future.result(PATIENCE) for future in futures) == [0, 1, 2, 3]
-    stream.synchronize(PATIENCE)
+        thread.join(TIMEOUT)
+    assert sorted(future.result(TIMEOUT) for future in futures) == [0, 1, 2, 3]
+    stream.synchronize(TIMEOUT)
     assert stream.query()
 
 
@@ -141,10 +141,10 @@ def test_a_limit_blocks_submit_until_the_device_has_completed_work():
     assert stream.pending == 1
     assert log == [1]
     held.release()
-    second.join(PATIENCE)
+    second.join(TIMEOUT)
     assert not second.is_alive()
-    assert first.result(PATIENCE) is None
-    stream.synchronize(PATIENCE)
+    assert first.result(TIMEOUT) is None
+    stream.synchronize(TIMEOUT)
     assert log == [1, 2]
 
 
@@ -155,7 +155,7 @@ def test_device_times_are_on_the_trace_s_clock_and_elapsed_time_on_the_device_s(
     start.record(stream)
     stream.submit(lambda: stream.native.put(lambda: time.sleep(0.01)))
     end.record(stream)
-    end.synchronize(PATIENCE)
+    end.synchronize(TIMEOUT)
     after = time.monotonic_ns()
     clock = et.Device("prompt").clock
     assert clock.mapped
@@ -175,7 +175,7 @@ def test_the_clock_of_a_device_of_the_c_table_is_measured_by_its_now():
     event = et.Event("prompt_c", enable_timing=True)
     before = time.monotonic_ns()
     event.record(stream)
-    event.synchronize(PATIENCE)
+    event.synchronize(TIMEOUT)
     after = time.monotonic_ns()
     clock = et.Device("prompt_c").clock
     assert abs(clock.offset_ns + 5_000_000_000) <= clock.error_ns
@@ -185,12 +185,12 @@ def test_the_clock_of_a_device_of_the_c_table_is_measured_by_its_now():
 def test_work_that_a_device_never_ran_has_failed():
     with loaded("forgetful", "immediate, runs nothing") as device:
         stream = et.Stream(device)
-        error = stream.submit(int).exception(PATIENCE)
+        error = stream.submit(int).exception(TIMEOUT)
         assert "passed work" in str(error)
         assert "without running it" in str(error)
         with pytest.raises(et.EventideError, match="without running it"):
-            stream.synchronize(PATIENCE)
-        stream.close(PATIENCE)
+            stream.synchronize(TIMEOUT)
+        stream.close(TIMEOUT)
         del stream, error
 
 
@@ -210,15 +210,15 @@ def test_a_device_that_raises_in_submit_refuses_the_work_or_fails_it(after):
     device = et.Device.register(backend, name=f"refusing_{after}".lower())
     stream, log = et.Stream(device), []
     if after:
-        assert "no room" in str(stream.submit(log.append, 1).exception(PATIENCE))
+        assert "no room" in str(stream.submit(log.append, 1).exception(TIMEOUT))
         assert log == [1]
         with pytest.raises(et.EventideError, match="no room"):
-            stream.synchronize(PATIENCE)
+            stream.synchronize(TIMEOUT)
     else:
         with pytest.raises(et.DeviceError, match=r"submit\(\) of device 'refusing_false' raised OSError: no room"):
             stream.submit(log.append, 1)
         assert log == []
-        stream.synchronize(PATIENCE)
+        stream.synchronize(TIMEOUT)
     assert stream.pending == 0
     assert stream.query()
 
@@ -243,7 +243,7 @@ def test_a_marker_that_the_driver_does_not_support_is_bridged_by_the_host():
     future = other.submit(int, "3")
     assert not future.done()
     held.release()
-    assert future.result(PATIENCE) == 3
+    assert future.result(TIMEOUT) == 3
 
 
 def test_memory_that_the_host_cannot_see_has_no_buffer_protocol():
@@ -253,7 +253,7 @@ def test_memory_that_the_host_cannot_see_has_no_buffer_protocol():
     back = bytearray(8)
     stream = et.Stream("prompt")
     stream.copy(buffer, b"12345678")
-    assert stream.copy(back, buffer).result(PATIENCE) is None
+    assert stream.copy(back, buffer).result(TIMEOUT) is None
     assert back == b"12345678"
 
 

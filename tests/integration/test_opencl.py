@@ -17,7 +17,7 @@ from eventide.testing import conformance
 
 cl = pytest.importorskip("pyopencl", reason="needs pyopencl")
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("opencl")]
-PATIENCE = 120.0
+TIMEOUT = 120.0
 ROOT = Path(__file__).parents[2]
 
 # Generous: the check itself takes milliseconds, but a machine may be busy with something else.
@@ -40,7 +40,7 @@ def slow(device):
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     settings = {**os.environ, **environment}
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, env=settings, check=False, timeout=PATIENCE * 2)
+    return subprocess.run(command, capture_output=True, text=True, env=settings, check=False, timeout=TIMEOUT * 2)
 
 
 def test_every_device_is_listed_by_name_and_says_what_it_lacks(device):
@@ -65,8 +65,8 @@ def test_work_enqueues_on_the_queue_of_the_current_stream(device, slow):
     stream.copy(buffer, bytes(4 * 64))
     future = stream.submit(launch)
     other.wait_stream(stream)
-    other.copy(back, buffer).result(PATIENCE)
-    assert future.result(PATIENCE) == "value"
+    other.copy(back, buffer).result(TIMEOUT)
+    assert future.result(TIMEOUT) == "value"
     assert any(back)
 
 
@@ -81,7 +81,7 @@ def test_times_of_work_are_the_kernel_s_own_on_the_trace_s_clock(device, slow):
     with et.hooks.on("work_completion", lambda work, start, end: received.append((work, start, end)), device=device):
         before = time.monotonic_ns()
         future = stream.submit(launch)
-        stream.synchronize(PATIENCE)
+        stream.synchronize(TIMEOUT)
         after = time.monotonic_ns()
     ((work, start, end),) = received
     assert work == future.work_id
@@ -98,11 +98,11 @@ def test_work_bracketed_by_host_marks_lands_between_them_on_every_driver():
             before = time.monotonic_ns()
             stream.submit(int)
             event.record(stream)
-            event.synchronize(PATIENCE)
+            event.synchronize(TIMEOUT)
             after = time.monotonic_ns()
             error = device.clock.error_ns + (after - before) // 1000 + 20_000
             assert before - error <= event.completed_at <= after + error, device.name
-        stream.close(PATIENCE)
+        stream.close(TIMEOUT)
 
 
 def test_a_queue_that_exists_already_is_wrapped(device, slow):
@@ -114,10 +114,10 @@ def test_a_queue_that_exists_already_is_wrapped(device, slow):
     assert (stream.device, stream.name) == (device, "mine")
     assert et.Stream.wrap(stream) is stream
     mine = slow(queue, (64,), None, buffer, cl.cltypes.int(1_000_000))  # behind Eventide's back
-    stream.synchronize(PATIENCE)
+    stream.synchronize(TIMEOUT)
     assert mine.command_execution_status == cl.command_execution_status.COMPLETE
-    assert stream.submit(int, "3").result(PATIENCE) == 3
-    stream.close(PATIENCE)
+    assert stream.submit(int, "3").result(TIMEOUT) == 3
+    stream.close(TIMEOUT)
     cl.enqueue_marker(queue).wait()  # it is still its owner's
 
 
@@ -126,13 +126,13 @@ def test_a_queue_of_another_context_is_ordered_through_the_host(device, slow):
     queue = cl.CommandQueue(elsewhere, properties=cl.command_queue_properties.PROFILING_ENABLE)
     stream, foreign = et.Stream(device), et.Stream.wrap(queue)
     gate, cpu = threading.Event(), et.Stream("cpu")
-    cpu.submit(gate.wait, PATIENCE)
+    cpu.submit(gate.wait, TIMEOUT)
     stream.wait_stream(cpu)
     foreign.wait_stream(stream)
     future = foreign.submit(int, "4")
     assert not future.done()
     gate.set()
-    assert future.result(PATIENCE) == 4
+    assert future.result(TIMEOUT) == 4
 
 
 @pytest.mark.parametrize(
@@ -150,15 +150,15 @@ def test_a_queue_that_cannot_be_a_stream_is_refused_with_the_remedy(device, prop
 def test_a_failing_launch_poisons_the_stream_and_names_the_driver_s_error(device, slow):
     stream = et.Stream(device)
     future = stream.submit(lambda: slow(stream.native, (64,), (7,), None, cl.cltypes.int(1)))
-    assert isinstance(future.exception(PATIENCE), cl.Error)
-    assert isinstance(stream.submit(int).exception(PATIENCE), et.StreamError)
+    assert isinstance(future.exception(TIMEOUT), cl.Error)
+    assert isinstance(stream.submit(int).exception(TIMEOUT), et.StreamError)
     with pytest.raises(cl.Error):
-        stream.synchronize(PATIENCE)
+        stream.synchronize(TIMEOUT)
 
 
 def test_many_copies_of_host_memory_do_not_block_the_host(device):
     stream, cpu, gate = et.Stream(device), et.Stream("cpu"), threading.Event()
-    cpu.submit(gate.wait, PATIENCE)
+    cpu.submit(gate.wait, TIMEOUT)
     stream.wait_stream(cpu)
     buffers = [et.empty(1 << 16, device) for _ in range(50)]
     out = [bytearray(1 << 16) for _ in buffers]
@@ -167,13 +167,13 @@ def test_many_copies_of_host_memory_do_not_block_the_host(device):
         stream.copy(back, buffer)
     assert not any(any(back) for back in out)
     gate.set()  # which is reached: nothing above waited for the device
-    stream.synchronize(PATIENCE)
+    stream.synchronize(TIMEOUT)
     assert all(back == bytes([number]) * (1 << 16) for number, back in enumerate(out))
 
 
 def test_copies_between_two_arrays_of_the_host_go_in_the_order_of_the_stream(device):
     stream, back = et.Stream(device), bytearray(4)
-    assert stream.copy(back, b"1234").result(PATIENCE) is None
+    assert stream.copy(back, b"1234").result(TIMEOUT) is None
     assert back == b"1234"
 
 

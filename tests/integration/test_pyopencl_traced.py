@@ -1,4 +1,4 @@
-"""The adapter of pyopencl: programs that know nothing of Eventide, on PoCL."""
+"""The adapter of pyopencl: programs that do not import Eventide, on PoCL."""
 
 from __future__ import annotations
 

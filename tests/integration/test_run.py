@@ -14,12 +14,12 @@ import pytest
 import eventide as et
 
 PROGRAMS = Path(__file__).parent / "programs"
-PATIENCE = 100
+TIMEOUT = 100
 
 
 def alone(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
+        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=TIMEOUT, check=False
     )
 
 
@@ -166,7 +166,7 @@ def test_a_signal_starts_the_recording_and_ends_it(tmp_path):
                 break
             process.poll()
             threading.Event().wait(0.1)
-        out, err = process.communicate("go on\n", timeout=PATIENCE)
+        out, err = process.communicate("go on\n", timeout=TIMEOUT)
     assert (process.returncode, out) == (0, "done\n")
     assert "written: t.eventide" in err
     assert json.loads((tmp_path / "s.json").read_text())["files"] == ["t.eventide"]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 100
+TIMEOUT = 100
 FAILS = "import sys\ndef divide(n):\n    return 1 / n\nif __name__ == '__main__':\n    divide(len(sys.argv) - 1)\n"
 
 
 def eventide(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "eventide", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=PATIENCE, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=TIMEOUT, check=False)
 
 
 def report(folder: Path) -> dict:

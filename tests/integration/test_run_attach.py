@@ -14,7 +14,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 ATTACHES = sys.version_info >= (3, 14)
 attaches = pytest.mark.skipif(not ATTACHES, reason="sys.remote_exec came with Python 3.14")
 BUSY = """
@@ -37,7 +37,7 @@ sys.exit(5)
 
 def run(*options: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "eventide", "run", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def busy(tmp_path) -> Iterator[subprocess.Popen[str]]:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Let it end; its exit code, output and errors."""
-    out, err = process.communicate("", timeout=PATIENCE)
+    out, err = process.communicate("", timeout=TIMEOUT)
     return process.returncode, out, err
 
 
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_the_recording_only_and_a_second_one_can_follow(tmp_path, bu
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as eventide:
             assert "recording process" in eventide.stderr.readline()
             eventide.send_signal(signal.SIGINT)
-            _, err = eventide.communicate(timeout=PATIENCE)
+            _, err = eventide.communicate(timeout=TIMEOUT)
         assert eventide.returncode == 0, err
         assert et.open_trace(tmp_path / f"{name}.eventide").metadata["account"]
     assert ended(busy)[0] == 5
@@ -117,7 +117,7 @@ def test_the_end_of_the_process_ends_the_recording(tmp_path, busy):
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as eventide:
         assert "recording process" in eventide.stderr.readline()
         assert ended(busy)[0] == 5
-        _, err = eventide.communicate(timeout=PATIENCE)
+        _, err = eventide.communicate(timeout=TIMEOUT)
     assert f"process {busy.pid} has ended" in err
     assert json.loads((tmp_path / "s.json").read_text())["ended"]["runs"] is False
 
@@ -133,7 +133,7 @@ def test_a_process_that_eventide_run_records_is_refused(tmp_path):
         pid = outer.stdout.readline().strip()
         assert outer.stdout.readline() == "ready\n"
         done = run("--pid", pid, "-o", "t.eventide", folder=tmp_path)
-        outer.communicate("", timeout=PATIENCE)
+        outer.communicate("", timeout=TIMEOUT)
     assert (done.returncode, outer.returncode) == (2, 5)
     assert "it was started by eventide run, which records it" in done.stderr
 
@@ -143,7 +143,7 @@ def test_a_process_without_remote_execution_says_what_it_lacks(tmp_path):
     environment = {**os.environ, "PYTHON_DISABLE_REMOTE_DEBUG": "1"}
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=environment) as process:
         done = run("--pid", str(process.pid), folder=tmp_path)
-        process.communicate(b"\n", timeout=PATIENCE)
+        process.communicate(b"\n", timeout=TIMEOUT)
     assert done.returncode == 2
     assert f"process {process.pid} cannot be recorded" in done.stderr
     assert list(tmp_path.iterdir()) == []

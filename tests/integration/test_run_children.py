@@ -1,4 +1,4 @@
-"""`eventide run` records child processes too, each into a file of its own, and the program sees nothing of it."""
+"""`eventide run` records child processes too, each into a file of its own, without an effect on the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 
 
 def alone(*command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def alone(*command: str, cwd: Path, **variables: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         cwd=cwd,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
         env={**os.environ, **variables},
     )

@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 BIN = Path(sys.executable).parent
 RANK = "import os\nsum(range(10**6))\nprint('rank', os.environ['OMPI_COMM_WORLD_RANK'], flush=True)\n"
 BOTH = """#!/bin/bash
@@ -32,7 +32,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     }
     return subprocess.run(
         [sys.executable, "-m", "eventide", "run", *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
 
 

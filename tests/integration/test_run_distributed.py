@@ -15,7 +15,7 @@ import eventide as et
 
 pytestmark = pytest.mark.heavy
 pytest.importorskip("torch", reason="torch is not installed")
-PATIENCE = 300
+TIMEOUT = 300
 
 TRAIN = """
 import os, sys, time
@@ -52,7 +52,7 @@ def trained(folder: Path, how: str) -> tuple[subprocess.CompletedProcess[str], d
     command = [sys.executable, "-m", "eventide", "run", "--json", "s.json", *launcher]
     variables = {**os.environ, "OMP_NUM_THREADS": "1"}
     run = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, timeout=PATIENCE, check=False, env=variables
+        command, capture_output=True, text=True, cwd=folder, timeout=TIMEOUT, check=False, env=variables
     )
     (made,) = (path for path in folder.iterdir() if path.is_dir())
     traces = [et.open_trace(file) for file in made.iterdir()]

@@ -15,7 +15,7 @@ import pytest
 
 import eventide as et
 
-PATIENCE = 100
+TIMEOUT = 100
 
 # Its threads run Python when asked to, so the sampler goes on writing all the time that the lock is not had.
 LOCKED = """
@@ -57,7 +57,7 @@ def said(process: subprocess.Popen[str]) -> str:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate("go on\n", timeout=PATIENCE)
+    out, err = process.communicate("go on\n", timeout=TIMEOUT)
     assert (process.returncode, out) == (0, "")
     return err
 
@@ -168,7 +168,7 @@ def test_a_dump_is_not_taken_for_a_cycle_of_a_schedule(tmp_path):
 def test_invalid_options_are_one_line_and_nothing_runs(tmp_path, options, message):
     (tmp_path / "x.py").write_text("print('ran')")
     command = [sys.executable, "-m", "eventide", "run", *options, "x.py"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=TIMEOUT, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 100
+TIMEOUT = 100
 PRINTS = """
 import os, signal, sys
 for number in (signal.SIGUSR1, signal.SIGTERM):
@@ -39,7 +39,7 @@ def test_a_signal_to_the_process_group_reaches_the_program_once_and_one_to_us_to
         for number, send in ((signal.SIGUSR1, os.killpg), (signal.SIGTERM, os.kill)) * 3:
             send(process.pid, number)
             received.append(int(process.stdout.readline()))
-        out, err = process.communicate("", timeout=PATIENCE)
+        out, err = process.communicate("", timeout=TIMEOUT)
     assert received == [signal.SIGUSR1, signal.SIGTERM] * 3
     assert (out, err, process.returncode) == ("", "", 0)
 
@@ -49,7 +49,7 @@ def test_a_full_disk_is_one_line_and_the_program_runs(tmp_path, options: Sequenc
     (tmp_path / "three.py").write_text("print('ran')")
     (tmp_path / "t.eventide").symlink_to("/dev/full")
     command = [sys.executable, "-m", "eventide", "run", *options, "-o", "t.eventide", "three.py"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=TIMEOUT, check=False)
     assert (done.returncode, done.stdout) == (0, "ran\n")
     path = tmp_path / "t.eventide"
     assert done.stderr == (f"eventide: not recording: cannot write {path}: No space left on device; free some space\n")
@@ -73,7 +73,7 @@ def test_the_summary_as_json_goes_to_a_descriptor_that_the_program_does_not_have
 def test_a_place_for_json_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path, where):
     (tmp_path / "x.py").write_text("print('ran')")
     command = [sys.executable, "-m", "eventide", "run", "--json", where, "x.py"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=TIMEOUT, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"--json {where} cannot be written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
@@ -84,7 +84,7 @@ def test_a_program_from_stdin_runs_as_python_runs_it(tmp_path, options: Sequence
     command = [sys.executable, "-m", "eventide", "run", "-q", *options, "-", "a", "-q"]
     program = "import sys\nprint(sys.argv, __name__)\nsys.exit(3)\n"
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, input=program, timeout=PATIENCE, check=False
+        command, capture_output=True, text=True, cwd=tmp_path, input=program, timeout=TIMEOUT, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (3, "['-', 'a', '-q'] __main__\n", "")
     assert [path.name.partition("-")[0] for path in tmp_path.iterdir()] == ["stdin"]

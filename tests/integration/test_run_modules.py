@@ -15,7 +15,7 @@ import eventide as et
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 pytest.importorskip("torch", reason="torch is not installed")
 PROGRAMS = Path(__file__).parent / "programs"
-PATIENCE = 400
+TIMEOUT = 400
 
 
 def both(folder: Path, program: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[str, et.Trace]:
@@ -28,7 +28,7 @@ def both(folder: Path, program: str, *arguments: str, options: tuple[str, ...] =
             capture_output=True,
             text=True,
             cwd=folder,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             check=False,
         )
         for before in ([], run)

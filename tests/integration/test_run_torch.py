@@ -17,12 +17,12 @@ from tests.integration import perfetto
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 pytest.importorskip("torch", reason="torch is not installed")
 PROGRAMS = Path(__file__).parent / "programs"
-PATIENCE = 400
+TIMEOUT = 400
 
 
 def python(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
+        [sys.executable, *command], capture_output=True, text=True, cwd=cwd, timeout=TIMEOUT, check=False
     )
 
 

@@ -65,7 +65,7 @@ def explanations(program: dict[str, Any]) -> set[int]:
     ):
         out.add(33)  # keyed by base pointer
     if any(op["op"] in {"free", "allocate"} for op in ops):
-        out.add(34)  # freeing forgets
+        out.add(34)  # a free removes it
     if len({op.get("thread", 0) for op in ops}) > 1:
         out.add(35)  # one host clock
     if any(op["op"] == "host" for op in ops):
@@ -78,7 +78,7 @@ def wrong(program: dict[str, Any]) -> bool:
 
 
 def expressible(program: dict[str, Any]) -> dict[str, Any]:
-    """The part that both know: one thread, whole buffers, works, events and synchronizations."""
+    """The part that both support: one thread, whole buffers, works, events and synchronizations."""
     kinds = {"work", "record", "wait", "synchronize_event", "synchronize_stream", "synchronize_device"}
     ops = [{key: value for key, value in op.items() if key != "thread"} for op in program["ops"] if op["op"] in kinds]
     for op in ops:

@@ -1,4 +1,4 @@
-"""Standing before nn.Module.__call__: who else stands there, who listens, what is kept, and what it leaves behind."""
+"""The patch of nn.Module.__call__: beside other patches and hooks, what it keeps alive, and what remains after it."""
 
 from __future__ import annotations
 

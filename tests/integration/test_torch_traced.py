@@ -25,7 +25,7 @@ from eventide.integrations.torch._run import TorchRun  # noqa: E402
 
 @pytest.fixture(params=["callbacks", "profiler"])
 def way(request) -> dict[str, bool]:
-    """Operators are traced by one or the other: only the profiler knows their shapes."""
+    """Operators are traced by one or the other: only the profiler has their shapes."""
     return {"shapes": request.param == "profiler"}
 
 

@@ -37,11 +37,12 @@ def lengths(commit: str, part: str) -> dict[str, int]:
 def describe(commit: str, part: str) -> str:
     sizes = {name: count for name, count in lengths(commit, part).items() if name.endswith(CODE)}
     folders = Counter(name.rpartition("/")[0] for name in sizes)
+    short = sum(count <= 40 for name, count in sizes.items() if not name.endswith("/__init__.py"))
     if not sizes:
         return f"{part:16} no files"
     return (
-        f"{part:16} {len(sizes):4} files  median {median(sizes.values()):4.0f}  {sum(sizes.values()):7,} lines"
-        f"  {len(folders):3} folders, the largest {max(folders.values())} files"
+        f"{part:16} {len(sizes):4} files, {short:3} of at most 40 lines  median {median(sizes.values()):4.0f}"
+        f"  {sum(sizes.values()):7,} lines  {len(folders):3} folders, the largest {max(folders.values())} files"
     )
 
 

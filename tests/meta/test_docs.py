@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 from tests.meta import test_layers, test_native_layers
-from tests.meta._project import ROOT, relative
+from tests.meta._project import PACKAGE, ROOT, relative
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -38,6 +39,25 @@ def test_the_architecture_draws_every_layer() -> None:
     folders = [name for line in test_native_layers.LAYERS for name in line]
     names = {name.rpartition(".")[2] for name in layers} | {name.removeprefix("bindings/") for name in folders}
     assert names - words - {"bindings"} == set()
+
+
+def unknown_modules(package: Path) -> list[str]:
+    """`package: name` for each module that the docstring of a package names and that does not exist."""
+    names = {path.stem for path in package.rglob("*")} | {"_ns"}  # the unit
+    found = []
+    for path in sorted(package.rglob("__init__.py")):
+        text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        named = re.findall(r"(?<![\w.(`])(_[a-z]\w*)\b", text)
+        found += [f"{path.parent.relative_to(package).as_posix()}: {name}" for name in named if name not in names]
+    return found
+
+
+def test_the_maps_of_the_packages_name_modules_that_exist(tmp_path: Path) -> None:
+    assert unknown_modules(PACKAGE) == []
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "__init__.py").write_text('"""A part.\n\n_one  this one\n_two  no such file\n"""\n', "utf-8")
+    (tmp_path / "part" / "_one.py").write_text("", "utf-8")
+    assert unknown_modules(tmp_path) == ["part: _two"]
 
 
 def test_a_broken_link_and_a_missing_place_are_found(tmp_path: Path) -> None:

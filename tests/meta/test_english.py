@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.meta._project import relative, text_files
+from tests.meta._project import ROOT, relative, text_files
 
 # Spelled in pieces, since this file is read as well.
 WORDS = "to-ld tel-ls hea-rd hea-rs hu-sh lear-nt no-body some-body who-ever do-om fa-te".replace("-", "").split()
@@ -16,8 +17,8 @@ PHRASES = ["the-room-of".replace("-", " ")]
 # A word by itself, or as a part of a snake_case or CamelCase identifier.
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 PHRASE = re.compile("|".join(rf"\b{phrase}\b" for phrase in PHRASES), re.IGNORECASE)
-FOLDERS = ("benchmarks", "docs", "native", "src", "tests")
-FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md")
+FOLDERS = ("benchmarks", "docs", "examples", "native", "src", "tests", "web")
+FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "pyproject.toml")
 
 
 def banned(text: str) -> list[str]:
@@ -35,10 +36,17 @@ def found_in(path: Path) -> list[str]:
     return found
 
 
+def files() -> Iterator[Path]:
+    """Text files, and those that only this test reads: programs of the corpus, and the page's sources."""
+    yield from text_files()
+    yield from (ROOT / "tests").rglob("*.json")
+    yield from (ROOT / "web" / "src").iterdir()
+
+
 def places() -> dict[str, list[str]]:
     """What is found in each folder, and in each file of the root."""
     found: dict[str, list[str]] = {top: [] for top in (*FOLDERS, *FILES)}
-    for path in text_files():
+    for path in files():
         top = relative(path).partition("/")[0]
         if top in found:
             found[top] += found_in(path)

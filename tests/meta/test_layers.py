@@ -120,8 +120,6 @@ def private_imports(root: Path) -> set[tuple[str, str]]:
     found = set()
     for path in root.rglob("*.py"):
         parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] in {"__init__", "__main__"}:  # the front door
-            continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 targets = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-PATIENCE = 300
+TIMEOUT = 300
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def run(program: Program, command: Sequence[str], folder: Path) -> Ran:
         try:
             if program.drive is not None:
                 program.drive(process)
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise

@@ -34,7 +34,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 class RandomRecording:
-    """Records, and remembers what should be in the trace."""
+    """Records, and keeps what should be in the trace."""
 
     def __init__(self) -> None:
         self.open: list[tuple[et.span, int]] = []

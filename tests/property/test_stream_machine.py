@@ -35,8 +35,8 @@ queued: st.SearchStrategy[list[Queued]] = st.lists(st.tuples(verbs, index, index
 class StreamMachine(RuleBasedStateMachine):
     """One program; `elsewhere` makes the step on another host thread.
 
-    No rule has a precondition: which ones apply may depend on whether a cancel came in time, and Hypothesis wants the
-    same choices to be open whenever it runs a program again.
+    No rule has a precondition: which ones apply may depend on whether a cancel came in time, and Hypothesis needs the
+    same choices whenever it runs a program again.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ def marked(program: Program) -> Program:
 
 
 def identity(program: Program, finding: Finding) -> tuple[Any, ...]:
-    """What the finding speaks of, whatever was inserted before it."""
+    """What the finding refers to, whatever was inserted before it."""
 
     def mark(side: Access | None) -> Any:
         return None if side is None else program["ops"][side.work - 1]["_id"]

@@ -73,7 +73,7 @@ def _barely_overlap(one: Span, other: Span) -> bool:
 
 
 def _on_host(model: Model, line: int, at: int, pieces: list[Piece], begin: int) -> tuple[Span | None, int]:
-    """One segment back on a thread, or to the work that a synchronization stood waiting for."""
+    """One segment back on a thread, or to the work that a synchronization waited for."""
     owner = model.innermost([line], at - 1)
     low = at
     stops = _stops(model, line)

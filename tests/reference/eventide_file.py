@@ -59,7 +59,7 @@ class File:
 
 
 class Bytes:
-    """A reader that knows where it is."""
+    """A reader with a position."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

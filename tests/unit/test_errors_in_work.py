@@ -102,7 +102,7 @@ def test_a_timeout_neither_heals_nor_loses_the_error(stream, gate):
 
 
 def test_a_failed_marker_stays_failed_for_ever(stream, gate):
-    error = Boom("for ever")
+    error = Boom("forever")
     gate.hold(stream, error)
     event = stream.record_event()
     gate.open()

@@ -131,7 +131,7 @@ def test_lengths_that_the_file_does_not_have_take_no_memory(tmp_path: Path) -> N
         path.write_bytes(b"\x80\x04" + code + b"ab.")
         with pytest.raises(TraceFormatError, match=r"inside a value|an integer of"):
             et.open_trace(path)
-    path.write_bytes(b"\x80\x04Nr\xff\xff\xff\xff.")  # remembers a value under a huge number
+    path.write_bytes(b"\x80\x04Nr\xff\xff\xff\xff.")  # stores a value under a huge number
     with pytest.raises(TraceFormatError, match="no memory snapshot of torch but a NoneType"):
         et.open_trace(path)
 

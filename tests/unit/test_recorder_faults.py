@@ -160,7 +160,7 @@ def test_recover_closes_a_file_and_reports_what_may_be_missing(
     os.waitpid(child, 0)
     assert main(["trace", "recover", str(tmp_path / "a.eventide")]) == 0
     said = capsys.readouterr().out
-    assert "1 instants" in said
+    assert "a.eventide: 1 instant\n" in said
     assert "the last record of one thread may be missing" in said
     assert list(Path("/dev/shm").glob(f"eventide-{child}-*")) == []
     assert main(["trace", "recover", "--json", str(tmp_path / "a.eventide")]) == 0

@@ -96,7 +96,7 @@ std::string describe_exception(PyObject* exception) {
     return out;
 }
 
-// Logs an error that nothing showed; on the notifier, because the thread that finds out may have no GIL.
+// Logs an error that no call raised; on the notifier, because the thread that detects it may have no GIL.
 class UnseenTask final : public Task {
   public:
     // Takes over the reference.

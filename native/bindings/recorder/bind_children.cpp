@@ -19,7 +19,7 @@ struct Intercepted {
     nb::object original, before, after;
 };
 
-// An error of ours is printed, not raised into the program.
+// An error of Eventide is printed, not raised into the program.
 nb::object guarded_call(const nb::object& callable, const nb::object& first, const nb::object& second) {
     if (callable.is_none()) return nb::none();
     PyObject* result = PyObject_CallFunctionObjArgs(callable.ptr(), first.ptr(), second.ptr(), nullptr);

@@ -14,11 +14,11 @@ using namespace nb::literals;
 namespace eventide::python {
 namespace {
 
-using recorder::Operation;
+using tracefile::Operation;
 
-recorder::Operations operations_of(const nb::dict& given) {
+tracefile::Operations operations_of(const nb::dict& given) {
     Columns c(given, "time");
-    recorder::Operations o{.rows = c.rows()};
+    tracefile::Operations o{.rows = c.rows()};
     o.hook = c.get<int32_t>("hook"), o.end = c.get<int32_t>("end");
     o.outcome = c.get<int32_t>("outcome"), o.thread = c.get<int32_t>("thread");
     o.device = c.get<int32_t>("device"), o.name = c.get<int32_t>("name");
@@ -33,7 +33,7 @@ recorder::Operations operations_of(const nb::dict& given) {
 }
 
 std::vector<Operation> kinds_of(const std::vector<std::string>& hooks) {
-    constexpr const char* names[recorder::operation_count] = {
+    constexpr const char* names[tracefile::operation_count] = {
         "",
         "work_submission",
         "work_completion",
@@ -48,14 +48,14 @@ std::vector<Operation> kinds_of(const std::vector<std::string>& hooks) {
     };
     std::vector<Operation> out(hooks.size(), Operation::other);
     for (size_t i = 0; i < hooks.size(); ++i)
-        for (int k = 1; k < recorder::operation_count; ++k)
+        for (int k = 1; k < tracefile::operation_count; ++k)
             if (hooks[i] == names[k]) out[i] = Operation(k);
     return out;
 }
 
 #define COLUMN(name) part[#name] = array(std::move(c.name))
 
-nb::dict to_dict(recorder::DerivedWork&& found) {
+nb::dict to_dict(tracefile::DerivedWork&& found) {
     nb::dict out;
     {
         auto& c = found.spans;
@@ -89,12 +89,12 @@ nb::dict to_dict(recorder::DerivedWork&& found) {
 
 nb::dict derive(const nb::dict& columns, const std::vector<std::string>& hooks, int64_t first_span,
                 int32_t first_track) {
-    const recorder::Operations operations = operations_of(columns);
+    const tracefile::Operations operations = operations_of(columns);
     const std::vector<Operation> kinds = kinds_of(hooks);
-    recorder::DerivedWork found;
+    tracefile::DerivedWork found;
     {
         nb::gil_scoped_release release;  // the dict keeps the arrays
-        found = recorder::derive_work(operations, kinds, first_span, first_track);
+        found = tracefile::derive_work(operations, kinds, first_span, first_track);
     }
     return to_dict(std::move(found));
 }

@@ -24,19 +24,19 @@ nb::object bytes_array(const std::string& text) {
 }
 
 // Texts with their ends, as one column of strings.
-nb::tuple texts(recorder::TextColumn&& column) {
+nb::tuple texts(tracefile::TextColumn&& column) {
     return nb::make_tuple(array(std::move(column.offsets)), bytes_array(std::exchange(column.bytes, {})));
 }
 
 nb::tuple texts(const std::vector<std::string_view>& all) {
-    recorder::TextColumn column;
+    tracefile::TextColumn column;
     for (const std::string_view text : all) column.add(text);
     return texts(std::move(column));
 }
 
 #define COLUMN(name) out[#name] = array(std::move(c.name))
 
-nb::dict to_dict(recorder::SpanColumns&& c) {
+nb::dict to_dict(tracefile::SpanColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(category), COLUMN(outcome), COLUMN(stack), COLUMN(error), COLUMN(start);
     COLUMN(end), COLUMN(submit), COLUMN(cpu), COLUMN(work), COLUMN(correlation);
@@ -44,27 +44,27 @@ nb::dict to_dict(recorder::SpanColumns&& c) {
     return out;
 }
 
-nb::dict to_dict(recorder::InstantColumns&& c) {
+nb::dict to_dict(tracefile::InstantColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(category), COLUMN(stack), COLUMN(time);
     out["args"] = texts(std::move(c.arguments));
     return out;
 }
 
-nb::dict to_dict(recorder::CounterColumns&& c) {
+nb::dict to_dict(tracefile::CounterColumns&& c) {
     nb::dict out;
     COLUMN(track), COLUMN(name), COLUMN(thread), COLUMN(time), COLUMN(value);
     return out;
 }
 
-nb::dict to_dict(recorder::EdgeColumns&& c) {
+nb::dict to_dict(tracefile::EdgeColumns&& c) {
     nb::dict out;
     COLUMN(kind), COLUMN(from_track), COLUMN(to_track), COLUMN(from_time), COLUMN(to_time), COLUMN(event);
     COLUMN(version), COLUMN(correlation);
     return out;
 }
 
-nb::dict to_dict(recorder::HookColumns&& c) {
+nb::dict to_dict(tracefile::HookColumns&& c) {
     nb::dict out;
     COLUMN(hook), COLUMN(end), COLUMN(outcome), COLUMN(known), COLUMN(thread), COLUMN(device), COLUMN(name);
     COLUMN(group), COLUMN(stack), COLUMN(time), COLUMN(stream), COLUMN(event), COLUMN(version), COLUMN(work);
@@ -75,7 +75,7 @@ nb::dict to_dict(recorder::HookColumns&& c) {
 }
 
 // Per stack its number and where its frames begin; per frame the numbers of file and function, and the line.
-nb::dict stacks_of(const recorder::TraceColumns& t) {
+nb::dict stacks_of(const tracefile::TraceColumns& t) {
     struct {
         std::vector<int32_t> number, offsets{0}, file, function, line;
     } c;
@@ -96,14 +96,14 @@ nb::dict stacks_of(const recorder::TraceColumns& t) {
     return out;
 }
 
-nb::dict columns_of(const recorder::RawTrace& raw_trace) {
-    recorder::TraceColumns t;
+nb::dict columns_of(const tracefile::RawTrace& raw_trace) {
+    tracefile::TraceColumns t;
     {
         nb::gil_scoped_release release;
-        t = recorder::columns_of(raw_trace);
+        t = tracefile::columns_of(raw_trace);
     }
     nb::dict out, records, clock;
-    for (int k = 1; k < recorder::kind_count; ++k) records[recorder::kind_names[k]] = t.records[k];
+    for (int k = 1; k < tracefile::kind_count; ++k) records[tracefile::kind_names[k]] = t.records[k];
     clock["ns_per_tick"] = t.clock.ns_per_tick;
     clock["residual_ns"] = t.clock.residual_ns;
     clock["anchors"] = t.clock.anchors;
@@ -135,7 +135,7 @@ template <class F>
 auto reading(const std::string& path, F f) {
     try {
         return f();
-    } catch (const recorder::FormatError& e) {
+    } catch (const tracefile::FormatError& e) {
         nb::object cls = nb::module_::import_("eventide.errors").attr("TraceFormatError");
         PyErr_SetObject(cls.ptr(), nb::make_tuple(e.what(), path, e.offset).ptr());
         throw nb::python_error();
@@ -149,9 +149,9 @@ auto reading(const std::string& path, F f) {
 }  // namespace
 
 void bind_eventide_reader(nb::module_& m) {
-    nb::class_<recorder::RawTrace>(m, "RawTrace", "A trace file in memory: its frames are checked, and not decoded.")
+    nb::class_<tracefile::RawTrace>(m, "RawTrace", "A trace file in memory: its frames are checked, and not decoded.")
         .def_prop_ro(
-            "has_buffer", [](const recorder::RawTrace& raw_trace) { return !raw_trace.buffer.empty(); },
+            "has_buffer", [](const tracefile::RawTrace& raw_trace) { return !raw_trace.buffer.empty(); },
             "Whether the buffer of a recording that was not closed is part of this.")
         .def("columns", &columns_of, "The columns of everything in it, as arrays, and the metadata of the file.");
     m.def(
@@ -159,7 +159,7 @@ void bind_eventide_reader(nb::module_& m) {
         [](const std::string& path) {
             return reading(path, [&] {
                 nb::gil_scoped_release release;
-                return recorder::load(path);
+                return tracefile::load(path);
             });
         },
         nb::arg("path"), "Reads a trace file into memory; later changes of the file have no effect.");
@@ -168,7 +168,7 @@ void bind_eventide_reader(nb::module_& m) {
         [](const std::string& path) {
             reading(path, [&] {
                 nb::gil_scoped_release release;
-                recorder::recover(path);
+                tracefile::recover(path);
                 return 0;
             });
         },
@@ -178,7 +178,7 @@ void bind_eventide_reader(nb::module_& m) {
         [](const std::string& path, const std::string& to, const std::string& note) {
             reading(to, [&] {
                 nb::gil_scoped_release release;
-                recorder::copy(path, to, note);
+                tracefile::copy(path, to, note);
                 return 0;
             });
         },

@@ -82,7 +82,7 @@ void bind_types(nb::module_& m) {
     m.def(
         "stream_by_id", [](uint64_t id) { return owned(stream_by_id(id)); }, nb::arg("stream_id"),
         nb::sig("def stream_by_id(stream_id: int) -> Stream | None"),
-        "The stream with that id; None if it does not exist any more.");
+        "The stream with that id; None if it no longer exists.");
     m.def(
         "set_stream",
         [](nb::object stream) {

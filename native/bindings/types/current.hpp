@@ -18,7 +18,7 @@ DeviceId current_device();
 // make(type: str, index: int) -> stream: called once per device for its default stream.
 void set_stream_factories(PyObject* make_default, PyObject* rewrap);
 PyObject* default_stream(DeviceId device);
-// A new reference to the stream with that id; None if it does not exist any more.
+// A new reference to the stream with that id; None if it no longer exists.
 PyObject* stream_by_id(uint64_t id);
 void current_after_fork_in_child();
 

@@ -95,7 +95,7 @@ class Search {
         bool used = false;
     };
     struct HeldFailure {
-        Ref<const Failure> reference;  // with this one a traverse function of ours does not visit the exception
+        Ref<const Failure> reference;  // with this one our traverse functions do not visit the exception
         PyObject* exception = nullptr;
         uint32_t found = 0;  // references of handles
         bool busy = false;

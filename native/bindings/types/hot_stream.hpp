@@ -13,7 +13,7 @@ struct PyStream {
 
 PyTypeObject* make_stream_type();
 bool is_stream(PyObject* object);
-// The core of a stream; of one that went through __init__ it is never null.
+// The core of a stream; after __init__ it is never null.
 inline Stream* stream_core(PyObject* stream) {
     return ((PyStream*)stream)->core;
 }

@@ -113,7 +113,7 @@ Ref<Failure> NativeWork::run() {
     } catch (const std::exception& e) {
         message = e.what();
     } catch (abi::__forced_unwind&) {
-        park_thread();  // the function called into Python while the interpreter went down: see or_park
+        park_thread();  // the function called into Python while the interpreter shut down: see or_park
     } catch (...) {
         message = "an exception that is not a std::exception";
     }

@@ -7,6 +7,8 @@
 
 namespace eventide::recorder {
 
+using namespace tracefile;
+
 class Buffer {
   public:
     // Makes and fills in a file of that size, all of it allocated, so that no store fails on a full disk. In shared

@@ -18,6 +18,8 @@
 
 namespace eventide::recorder {
 
+using namespace tracefile;
+
 class Names {
   public:
     static constexpr uint32_t most = 90'000;

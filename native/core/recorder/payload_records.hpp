@@ -13,6 +13,8 @@
 
 namespace eventide::recorder {
 
+using namespace tracefile;
+
 struct SpanFields {
     int64_t submit_ns = 0;
     uint64_t cpu_ns = 0;

@@ -31,6 +31,8 @@
 
 namespace eventide::recorder {
 
+using namespace tracefile;
+
 class Session;
 
 struct Lane {

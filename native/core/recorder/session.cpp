@@ -387,16 +387,16 @@ void Session::watch() {
 
 void Session::dump(const std::string& why) {
     const std::string to = dump_path(options.path, ++dumps_);
-    std::string said;
+    std::string line;
     try {
         if (!options.ring) drain();
         anchor();
         copy(options.path, to, json::Object().text("dumped", why).done());
-        said = why + "; what was recorded until then is in " + to;
+        line = why + "; what was recorded until then is in " + to;
     } catch (const std::exception& error) {
-        said = why + ", but what was recorded could not be copied to " + to + ": " + error.what();
+        line = why + ", but what was recorded could not be copied to " + to + ": " + error.what();
     }
-    print_line(said);
+    print_line(line);
 }
 
 }  // namespace eventide::recorder

@@ -21,6 +21,8 @@
 
 namespace eventide::recorder {
 
+using namespace tracefile;
+
 class Session {
   public:
     Session(const Options& options, uint32_t generation);

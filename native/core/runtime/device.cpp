@@ -75,7 +75,7 @@ Registry& registry() {
     static Registry* r = new Registry;
     return *r;
 }
-// Made when the library is loaded: a fork while another thread makes it would leave it half made in the child for ever.
+// Made when the library is loaded: a fork while another thread makes it would leave it half made in the child forever.
 [[maybe_unused]] const Registry& at_load = registry();
 
 }  // namespace

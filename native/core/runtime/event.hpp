@@ -1,4 +1,4 @@
-// An event: a reusable name for the latest marker recorded with it. A waiter is bound to the marker it saw, so a later
+// An event: a reusable name for the latest marker recorded with it. A waiter is bound to the marker of its call, so a later
 // record neither delays nor releases it.
 #pragma once
 

@@ -68,7 +68,7 @@ class Stream : public RefCounted {
 
     // Every stream of this process that still exists, in order of id.
     static std::vector<Ref<Stream>> all();
-    // The one with that id, or null if it does not exist any more.
+    // The one with that id, or null if it no longer exists.
     static Ref<Stream> find(uint64_t id);
     // Empties that list: its streams belong to the parent.
     static void after_fork_in_child();

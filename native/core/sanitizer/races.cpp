@@ -166,7 +166,7 @@ void Engine::cancel_work(uint64_t stream, uint64_t work) {
     st.cancelled.clear();
 }
 
-// What an entry has replaced takes its place; its name and its place in the code are not known any more.
+// What an entry has replaced takes its place; its name and its place in the code are no longer known.
 void Engine::State::drop_cancelled(Segment& s) {
     if (cancelled.empty()) return;
     const auto is = [&](Entry& e) {

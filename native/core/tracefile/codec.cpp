@@ -8,7 +8,7 @@
 
 #include "encoding/varint.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 namespace {
 
 constexpr uint8_t with_payload = 16, with_name = 32, with_a = 64, with_b = 128;
@@ -236,4 +236,4 @@ uint32_t crc32(const void* bytes, size_t size, uint32_t before) noexcept {
     return ~c;
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

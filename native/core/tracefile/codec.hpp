@@ -21,7 +21,7 @@
 
 #include "tracefile/record.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 // Appends to `out`. `used`: the number of published entries. Stops at the first invalid entry, as walk() does.
 void encode(const Chunk& chunk, uint32_t used, std::string& out);
@@ -43,4 +43,4 @@ void walk(const Chunk& chunk, uint32_t used, const Visit& visit);
 // CRC-32 as in zlib.
 uint32_t crc32(const void* bytes, size_t size, uint32_t before = 0) noexcept;
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

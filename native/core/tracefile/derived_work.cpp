@@ -9,7 +9,7 @@
 #include "tracefile/memory_levels.hpp"
 #include "tracefile/trace_columns.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 namespace {
 
 constexpr int64_t newest = -1;  // version of an event that a program reported itself: the last recorded one
@@ -378,4 +378,4 @@ DerivedWork derive_work(const Operations& operations, const std::vector<Operatio
     return std::move(walk.out);
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -13,7 +13,7 @@
 
 #include "base/large_vector.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 // The hooks that are used here. Each file has its own numbers for them.
 enum class Operation : uint8_t {
@@ -69,4 +69,4 @@ struct DerivedWork {
 DerivedWork derive_work(const Operations& operations, const std::vector<Operation>& kinds, int64_t first_span,
                         int32_t first_track);
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 DeviceSyncs::DeviceSyncs(const std::vector<int32_t>& devices) : streams_(devices.size()) {
     for (size_t s = 0; s < devices.size(); ++s) {
@@ -83,4 +83,4 @@ const std::vector<uint32_t>& DeviceSyncs::sources(int32_t device, bool ended) {
     return found_;
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -6,7 +6,7 @@
 
 #include "base/flat_map.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 class DeviceSyncs {
   public:
@@ -45,4 +45,4 @@ class DeviceSyncs {
     std::vector<uint32_t> found_;
 };
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -8,7 +8,7 @@
 
 #include "base/flat_map.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 namespace {
 
 struct Row {
@@ -123,4 +123,4 @@ void sort_by_time(HookColumns& h) {
     move_accesses(order, h);
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

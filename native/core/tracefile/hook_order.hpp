@@ -3,10 +3,10 @@
 
 #include "tracefile/trace_columns.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 // Stable: records of one time keep their order. Linear for records that are in order for each thread, times the
 // logarithm of the number of threads.
 void sort_by_time(HookColumns& hooks);
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

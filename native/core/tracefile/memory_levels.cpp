@@ -1,6 +1,6 @@
 #include "tracefile/memory_levels.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 void MemoryLevels::change(int64_t row, int32_t device, uint64_t address, uint64_t bytes, bool allocated) {
     uint32_t& place = devices_.at({uint64_t(device)});
@@ -29,4 +29,4 @@ void MemoryLevels::finish(LargeVector<int64_t>& rows, LargeVector<double>& held)
     }
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -6,7 +6,7 @@
 
 #include "base/flat_map.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 class MemoryLevels {
   public:
@@ -35,4 +35,4 @@ class MemoryLevels {
     std::vector<Change> changes_;
 };
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -19,7 +19,7 @@
 #include "tracefile/codec.hpp"
 #include "tracefile/trace_file.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 namespace {
 
 std::system_error system_error(const std::string& path) {
@@ -336,4 +336,4 @@ void copy(const std::string& path, const std::string& to, const std::string& not
     }
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

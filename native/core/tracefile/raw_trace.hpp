@@ -15,7 +15,7 @@
 #include "base/ticks.hpp"
 #include "tracefile/record.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 class FormatError : public std::runtime_error {
   public:
@@ -56,4 +56,4 @@ void copy(const std::string& path, const std::string& to, const std::string& not
 // The account of a buffer as JSON.
 std::string account_of(const BufferHeader& header, const LaneRecord* lanes, uint32_t count);
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

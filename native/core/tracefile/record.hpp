@@ -24,7 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 enum class Kind : uint8_t {
     none,
@@ -130,4 +130,4 @@ enum class FrameType : uint32_t {
     end = 6,     // JSON: the account; the last frame
 };
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -14,7 +14,7 @@
 #include "tracefile/hook_order.hpp"
 #include "tracefile/record.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 namespace {
 
 // Arguments refer to names and are written out with them: how many bytes that may add, so that a small file cannot
@@ -370,4 +370,4 @@ TraceColumns columns_of(const RawTrace& raw) {
     return std::move(builder.out);
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

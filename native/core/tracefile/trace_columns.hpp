@@ -13,7 +13,7 @@
 #include "base/zeroed_vector.hpp"
 #include "tracefile/raw_trace.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 // The texts of all rows, concatenated; an empty text is null.
 struct TextColumn {
@@ -82,4 +82,4 @@ struct TraceColumns {
 // The texts point into `raw`.
 TraceColumns columns_of(const RawTrace& raw);
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

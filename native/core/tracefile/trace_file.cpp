@@ -10,7 +10,7 @@
 
 #include "tracefile/codec.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 void frame(FrameType type, std::string_view payload, std::string& out) {
     const uint32_t head[3] = {uint32_t(type), uint32_t(payload.size()), crc32(payload.data(), payload.size())};
@@ -70,4 +70,4 @@ int TraceFile::sync() noexcept {
     return fdatasync(fd_) ? errno : 0;
 }
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

@@ -7,7 +7,7 @@
 
 #include "tracefile/record.hpp"
 
-namespace eventide::recorder {
+namespace eventide::tracefile {
 
 // Appends one frame to `out`.
 void frame(FrameType type, std::string_view payload, std::string& out);
@@ -32,4 +32,4 @@ class TraceFile {
     uint64_t size_ = 0;
 };
 
-}  // namespace eventide::recorder
+}  // namespace eventide::tracefile

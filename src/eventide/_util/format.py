@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _PARAMETERS = re.compile(r"\(anonymous namespace\)::|\(anonymous class\)::")
 
@@ -55,6 +56,11 @@ def percent(part: float, whole: float) -> str:
 def count(number: int, noun: str) -> str:
     """1 gap, 2,400 gaps."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def counts(rows: Mapping[str, int]) -> str:
+    """1 track, 2 spans: of {"tracks": 1, "spans": 2, "edges": 0}."""
+    return ", ".join(count(number, table.removesuffix("s")) for table, number in rows.items() if number) or "nothing"
 
 
 def name(text: str, width: int = 60) -> str:

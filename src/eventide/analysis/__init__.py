@@ -22,6 +22,8 @@ queue, copies, kernels, flops ...   what a GPU engineer asks               metri
 Result         the base of all results: print, to_arrow(), to_pandas()     _result
 View           the trace as arrays, shared by several analyses             _view
                launches, waits and blocking calls                          _host_calls
+               threads that take turns; when the program was traced        _host_lines, _extent
+               memory by the span that allocated it                        _span_memory
                intervals; the innermost span of a thread                   _intervals, _nesting
 
 `import eventide` registers them as methods of Trace: ``et.open_trace(path).summary()``.

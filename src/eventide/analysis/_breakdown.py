@@ -25,7 +25,7 @@ class Part:
     start: int
     wall: int
     compute: int  # computation, nothing else
-    communication: int  # communication that nothing hides
+    communication: int  # communication while nothing was computed
     copy: int
     overlap: dict[str, int]  # two or more at once, by "compute + communication"
     idle: int

@@ -88,7 +88,7 @@ class Lint(show.Result):
 
 
 def lint(trace: Trace | View) -> Lint:
-    """Every rule over the trace; findings in the order of the rules, then what the reader saw."""
+    """Every rule over the trace; findings in the order of the rules, then the problems that the reader found."""
     view = view_of(trace)
     found = []
     for rule, (check, meaning) in RULES.items():

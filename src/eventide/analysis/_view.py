@@ -323,7 +323,7 @@ def json_of(args: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Step:
-    """One step, as its host thread saw it."""
+    """One step, by the clock of its host thread."""
 
     name: str
     start: int

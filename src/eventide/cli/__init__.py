@@ -4,7 +4,8 @@ _main        errors and exit codes             _app             the application 
 _quick       usual lines of `eventide run`     _run_program     `eventide run`
 _arguments   arguments of several commands     commands/        one file a command
 _output      consoles, progress, JSON          demo/            what `eventide demo` measures
-_findings_text   findings on a terminal
+_files       names of files                    _attach_program  `eventide run --pid`
+_findings_text   findings on a terminal        _trace_server    serves a trace to the Perfetto UI
 """
 
 import sys

@@ -58,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(file, mimetypes.guess_type(file.name)[0] or "application/octet-stream")
 
     def _allowed(self) -> bool:
-        """Whether a page of the UI asks; a page of another site, or under another name of this machine, gets 403."""
+        """Whether the request is from a page of the UI; another site, or another name of this machine, gets 403."""
         origin = self.headers.get("Origin")
         same = origin is None and self.server.ui is not None and self.headers.get("Sec-Fetch-Site") == "same-origin"
         if self._is_here() and (same or origin == self.server.origin):

@@ -4,6 +4,7 @@
     on_each_compile                                       every compile, as a CompileRecord      _handler.py
     CallbackTrigger, CallbackArgs                         arguments of start and end callbacks       _record.py
     Compile, CompileRecord                                a running one, an ended one        _handler.py, _record.py
+    (what a callback is called with)                      CallbackArgs or nothing            _signature.py
 
 Each compile is also a span of category "compile" when something is being recorded (_record.py).
 

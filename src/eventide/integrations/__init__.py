@@ -5,7 +5,8 @@
     _patch.py                                how an integration puts code into a framework, and takes it out
 
 An integration imports its framework only when it is installed. It reports in one line why it cannot work (missing,
-broken, another version), never raises an error of ours into the framework, and restores the framework when uninstalled.
+broken, another version), never raises an error of Eventide into the framework, and restores the framework when it is
+uninstalled.
 """
 
 from importlib import import_module

@@ -67,7 +67,7 @@ def _written(task: dict[str, Any], trace: Trace, tables: dict[str, pa.Table], ab
 
 
 def import_in_any_case(task: dict[str, Any]) -> dict[str, Any]:
-    """The same; an error of ours, which is printed, leaves out this file only."""
+    """The same; an error of Eventide, which is printed, leaves out this file only."""
     try:
         return import_rank(task)
     except Exception as error:  # noqa: BLE001 - the other files are still imported

@@ -44,7 +44,7 @@ class WaitedFor:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Collectives in which everybody waits for everybody, by start."""
+    """Collectives in which every rank waits for every other, by start."""
 
     origin: int
     rows: tuple[WaitRow, ...]

@@ -10,8 +10,9 @@
     Event, Events                               spans with torch's names                    _events.py
 
 A profile is made of cycles (_cycle.py), each a stretch of the one recording that all profiles share (also _cycle.py).
-Besides the recorder it traces torch, compilers, one object's calls and the kernel's counters (_sources.py).
-Backends written in C or C++ report through ``eventide/profiler.h``.
+Besides the recorder it traces torch, compilers, one object's calls and the kernel's counters (_sources.py, _perf.py).
+Backends written in C or C++ report through ``eventide/profiler.h``; _backends.py puts what they reported on the clock
+of the trace. _options.py checks the options, _stacks.py writes stacks for flame graphs.
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +44,7 @@ __all__ = [
     "tensorboard_trace_handler",
 ]
 
-# A program under `eventide run` pays for none of these unless it asks for them.
+# A program under `eventide run` imports none of these unless it uses them.
 _ON_USE = {
     "Event": "_events",
     "Events": "_events",

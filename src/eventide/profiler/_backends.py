@@ -105,7 +105,7 @@ def _span(row: Row, model: ClockModel) -> Row:
 
 
 def _with_spans(trace: Trace, spans: list[Row]) -> Trace:
-    """Instants that became spans are no instants any more."""
+    """Without the instants that became spans."""
     schema = trace.spans.schema
     plain_schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
     plain = trace.spans.cast(plain_schema)

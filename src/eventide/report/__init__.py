@@ -7,6 +7,7 @@ render_report               one screen: findings, tables, what to do next       
 render_summary and others   one result alone                                        _answers, _tables
 make_page, make_findings, make_comparison   one HTML file each                     page/
 job                         answers about a job of many ranks                       job, page/_job
+                            parts of these: steps, sampled stacks, processes        _steps, _sample_tables, _processes
 plain                       any result as JSON values                               _report
 run_summary, show_run       the end of `eventide run`                               _run
 """

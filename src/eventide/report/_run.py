@@ -155,7 +155,7 @@ def _account(account: Mapping[str, Any]) -> list[str]:
     overhead = account.get("overhead", {})
     spent = [f"{fmt.time(overhead[key])} {where}" for key, where in _COSTS.items() if key in overhead]
     cost = f"; recording cost about {' and '.join(spent)}" if spent else ""
-    return [f"recorded {recorded:,} records, dropped {dropped:,}, truncated {truncated:,}{cost}"]
+    return [f"recorded {fmt.count(recorded, 'record')}, dropped {dropped:,}, truncated {truncated:,}{cost}"]
 
 
 def _total(counts: Any) -> int:

@@ -9,7 +9,7 @@ _settings    what to record, as it is passed to the program          in both
 _processes   the recordings of child processes                      in the same
 _environment, _children   child processes are recorded too          in the program's process
 _bootstrap   the sitecustomize that runs before the program          in the program's process
-_child       the recording                                           in the program's process
+_child       the recording; tasks of asyncio as spans (_tasks)       in the program's process
 _attach      records a process that already runs                     in the process of the command
 _attached    that recording                                          in that process
 """

@@ -1,4 +1,4 @@
-"""Records a process that already runs: Python 3.14 executes a script of ours in it (sys.remote_exec, PEP 768).
+"""Records a process that already runs: Python 3.14 executes a script of Eventide in it (sys.remote_exec, PEP 768).
 
 The script imports eventide and starts the recording; a second one stops it. The process runs it between two
 instructions of its main thread, so not while that waits in a system call.
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from eventide.run._settings import Settings
 
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_PAUSE = 0.02  # seconds between two looks at the status
-_PATIENCE = 2.0  # seconds until the user reads why nothing happens
+_PAUSE = 0.02  # seconds between two readings of the status
+_TIMEOUT = 2.0  # seconds until the user reads why nothing happens
 _OVER = {"complete", "exits"}  # states of a recording whose file is complete
 _PACKAGES = str(Path(__file__).parents[2])
 _CALL = """
@@ -105,7 +105,7 @@ class _Exchange:
         self._pid, self._watch = pid, watch
         self.folder = ""
         self._script = Path()
-        self._idle = False  # no script of ours waits for the process
+        self._idle = False  # no script waits for the process
 
     def __enter__(self) -> Self:
         self.folder = tempfile.mkdtemp(prefix="eventide-pid-")
@@ -129,7 +129,7 @@ class _Exchange:
     def continues(self) -> bool:
         """Whether the process runs on; its last handler at exit may be ours."""
         if self.runs and self._state() == "exits":
-            select.select([self._watch], [], [], _PATIENCE)
+            select.select([self._watch], [], [], _TIMEOUT)
         return self.runs
 
     def run(self, call: str) -> None:
@@ -157,7 +157,7 @@ class _Exchange:
 
     def wait(self, state: str, say: Callable[[str], None]) -> bool:
         """Wait until the process has executed it; False if it has ended. Ctrl-C gives up."""
-        deadline: float | None = time.monotonic() + _PATIENCE
+        deadline: float | None = time.monotonic() + _TIMEOUT
         for signalled in self._looks():
             found = self._state()
             if found in {state, *_OVER}:

@@ -1,7 +1,7 @@
 """The recording that `eventide run --pid` starts in a process that already runs: the side of that process.
 
 Python's remote execution calls begin() and end() in its main thread, between two of its instructions. Nothing is raised
-into the program and nothing is printed: what happened is in the file STATUS of the folder that both processes know.
+into the program and nothing is printed: what happened is in the file STATUS of the folder that both processes use.
 """
 
 from __future__ import annotations

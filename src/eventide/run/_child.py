@@ -131,7 +131,7 @@ class RunRecording:
                 self.start()
             else:
                 self.stop()
-        except Exception as error:  # noqa: BLE001 - a signal handler of ours must not raise into the program
+        except Exception as error:  # noqa: BLE001 - this signal handler must not raise into the program
             sys.stderr.write(f"eventide: {error}\n")
 
     def _stop_later(self, seconds: float) -> None:

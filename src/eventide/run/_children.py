@@ -94,7 +94,7 @@ class Children:
             self._born(pid, "fork", None)
 
     def _after_fork(self) -> None:
-        """In the child: the recording of the parent is none of ours."""
+        """In the child: the recording belongs to the parent."""
         is_child("fork", self._passed.of_rank)
         self._settings = self._passed
         self._pass_on()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _PAUSES = (0.0, 0.002, 0.01)  # seconds: the system sends to one process of a group after the other
-_PATIENCE = 0.2  # seconds for the answer; a stopped witness gives none
+_TIMEOUT = 0.2  # seconds for the answer; a stopped witness gives none
 
 
 class Witness:
@@ -34,7 +34,7 @@ class Witness:
     def _pending(self) -> bytes:
         try:
             os.write(self._ask, b"?")
-            ready = select.select([self._answer], [], [], _PATIENCE)[0]
+            ready = select.select([self._answer], [], [], _TIMEOUT)[0]
             return os.read(self._answer, 256) if ready else b""
         except OSError:  # it was killed
             return b""

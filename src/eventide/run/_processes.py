@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eventide.trace import Trace
 
 _MOST = 64  # recordings that are opened for the summary: the largest
-_PATIENCE = 0.5  # seconds for children that end with the program, such as a server of forks
+_TIMEOUT = 0.5  # seconds for children that end with the program, such as a server of forks
 _PID = re.compile(r"-(\d+)(_\d+)?\.eventide")
 
 
@@ -47,7 +47,7 @@ def recordings_in(folder: Path) -> list[Path]:
     """The files of the children, once those that end with the program have ended."""
     if not folder.is_dir():
         return []
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while any(map(_runs, folder.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.01)
     return sorted(one for one in folder.iterdir() if one.suffix == ".eventide" and one.stat().st_size)

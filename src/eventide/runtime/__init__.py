@@ -5,6 +5,8 @@
     _event.py     points in streams          _buffer.py    memory of a device
     _pool.py      events for reuse           _current.py   the stream of this thread
     _clock.py     device times on one axis   _copy.py      copies on immediate devices
+    _wrap.py      existing streams           _native_call.py   addresses of native functions
+    _wait.py      waiting in asyncio         _process.py       exit and fork
     access/       which memory work and the host access
 
 The semantics are native (native/core); these classes add names, types and messages.

@@ -2,7 +2,8 @@
 
 Finding, Access, Piece, Fix               one finding                        _finding
 Findings, Coverage, judge                 a result and its coverage          _findings
-sanitize                                  on a running program               _live, _at_exit
+sanitize                                  on a running program               _live
+sanitize_process                          all of it: EVENTIDE_SANITIZE       _at_exit
 Suppression                               accepted findings                  _suppress
 findings_to_json, findings_to_sarif       for other programs                 output/
 lines, plain_text                         for people                         output/
@@ -11,6 +12,7 @@ check_trace                               on a stored trace                  _of
 """
 
 from eventide._util.public_names import publish
+from eventide.sanitizer._at_exit import sanitize_process
 from eventide.sanitizer._finding import KINDS, Access, Finding, Fix, Piece
 from eventide.sanitizer._findings import Coverage, Findings, Suppressed, judge
 from eventide.sanitizer._live import sanitize
@@ -46,6 +48,7 @@ __all__ = [
     "place",
     "plain_text",
     "sanitize",
+    "sanitize_process",
     "short_path",
     "verdict",
 ]

@@ -35,8 +35,8 @@ def parse(value: str) -> set[str]:
     return words
 
 
-def install(value: str) -> None:
-    """Start it for the rest of the process."""
+def sanitize_process(value: str) -> None:
+    """Check the rest of the process; `value` is that of the variable."""
     words = parse(value)
     folder = os.environ.get("EVENTIDE_SANITIZE_REPORT", "")
     scope = sanitize(

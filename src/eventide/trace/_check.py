@@ -136,8 +136,8 @@ def _some(trace: Trace, table: str, column: str, mask: pa.ChunkedArray, why: str
     rows = np.flatnonzero(pc.fill_null(mask, False).to_numpy())
     value = trace.tables[table].column(column)[int(rows[0])].as_py()
     others = f" (and {len(rows) - 1} rows more)" if len(rows) > 1 else ""
-    said = why if value is None else f"is {value!r}, {why}"
-    yield f"{table}[{rows[0]}].{column} {said}{others}"
+    problem = why if value is None else f"is {value!r}, {why}"
+    yield f"{table}[{rows[0]}].{column} {problem}{others}"
 
 
 def _times(trace: Trace) -> Iterator[str]:

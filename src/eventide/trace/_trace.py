@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from eventide._util import format as fmt
 from eventide._util import html_text
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.trace._methods import TraceMethods
@@ -111,9 +112,8 @@ class Trace(TraceMethods):
     def __repr__(self) -> str:
         if not self._contents:
             return "<Trace, whose tables are made on first use>"
-        rows = {name: table.num_rows for name, table in self._tables.items() if table.num_rows}
-        counts = ", ".join(f"{count} {name if count != 1 else name[:-1]}" for name, count in rows.items())
-        return f"<Trace of {counts or 'nothing'}{self._extent()}>"
+        counts = fmt.counts({name: table.num_rows for name, table in self._tables.items()})
+        return f"<Trace of {counts}{self._extent()}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables and their rows, and what may be missing."""

@@ -40,7 +40,7 @@ def work(number: int, progress: ctypes.Array[ctypes.c_uint64]) -> None:
 
 
 def record(trace: str, progress: str, *options: str) -> None:
-    """Record for ever."""
+    """Record forever."""
     with Path(progress).open("r+b") as file:
         mapped = (ctypes.c_uint64 * (2 * THREADS)).from_buffer(mmap.mmap(file.fileno(), 0))
     sys.setswitchinterval(1e-4)

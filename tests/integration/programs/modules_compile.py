@@ -1,4 +1,4 @@
-"""Modules that torch.compile takes in all the ways there are, and what its compiler counted. It knows nothing of us."""
+"""Modules that torch.compile takes in all the ways there are, and what its compiler counted. Without Eventide."""
 
 import sys
 

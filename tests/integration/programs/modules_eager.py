@@ -1,4 +1,4 @@
-"""Modules of many kinds, called in many ways, each on a thread of its own. It knows nothing of us."""
+"""Modules of many kinds, called in many ways, each on a thread of its own. Without Eventide."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What people do to modules besides calling them: trace, export, script, copy and store. It knows nothing of us."""
+"""What people do to modules besides calling them: trace, export, script, copy and store. Without Eventide."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""What an engineer of GPU programs asks of a trace; answered only where the file holds the data (docs/metrics.md).
+"""What an engineer of GPU programs needs from a trace; computed only where the file holds the data (docs/metrics.md).
 
 queue, copies, kernels, launch_costs      work outstanding, bandwidth, occupancy, cost of launches  (one file each)
 step_costs, operator_costs, phase_times   steps by what kept them, operators, phases

@@ -135,7 +135,7 @@ def _row(view: View, edit: Edit, found: WhatIf) -> BestEdit:
 
 
 def _line(view: View, edit: Edit) -> str | None:
-    """Where the program asks for the first thing that the edit changes."""
+    """Where the program requests the first thing that the edit changes."""
     rows = np.flatnonzero(named(view, edit.pattern)[view.name]) if view.count else np.empty(0, np.int64)
     for row in rows[:_PER_KIND].tolist():
         call = int(launches_of(view).call[row])

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0  # seconds for all devices that one child probes: the first kernel is compiled
+TIMEOUT = 120.0  # seconds for all devices that one child probes: the first kernel is compiled
 KERNEL = "__kernel void probe(__global int *x) { x[get_global_id(0)] += 1; }"
 
 
@@ -58,15 +58,15 @@ def _run_child(skip: int) -> tuple[list[dict[str, Any]], str]:
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).resolve()), str(skip)]
     try:
         done = subprocess.run(  # noqa: S603 - our own file
-            command, capture_output=True, text=True, check=False, timeout=PATIENCE, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, check=False, timeout=TIMEOUT, stdin=subprocess.DEVNULL
         )
-        out, said, code = done.stdout, done.stderr, done.returncode
+        out, stderr, code = done.stdout, done.stderr, done.returncode
     except subprocess.TimeoutExpired as late:
         out = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        return _lines(out), f"did not respond within {PATIENCE:g} s"
+        return _lines(out), f"did not respond within {TIMEOUT:g} s"
     if code == 0:
         return _lines(out), ""
-    last = said.strip().splitlines()[-1:] or ["without a message"]
+    last = stderr.strip().splitlines()[-1:] or ["without a message"]
     how = f"killed its process with signal {-code}" if code < 0 else f"ended its process with code {code}"
     return _lines(out), f"{how}: {last[0]}"
 
@@ -138,7 +138,7 @@ def _has_user_events(cl: Any, context: Any, queue: Any) -> bool:
     queue.flush()
     held = marker.command_execution_status != cl.command_execution_status.COMPLETE
     gate.set_status(cl.command_execution_status.COMPLETE)
-    deadline = time.monotonic() + PATIENCE / 4
+    deadline = time.monotonic() + TIMEOUT / 4
     while marker.command_execution_status != cl.command_execution_status.COMPLETE:
         if time.monotonic() > deadline:
             return False

@@ -38,7 +38,7 @@ class Marker:
     def __init__(self, queue: Queue) -> None:
         before = time.monotonic_ns()
         self.event: cl.Event = cl.enqueue_marker(queue.queue)
-        queue.timers.saw(before, self.event)
+        queue.timers.observe(before, self.event)
         self.queue = queue
         self.copies, queue.copies = queue.copies, []
 
@@ -86,7 +86,7 @@ class Timers:
         self._seen: deque[tuple[int, cl.Event, int]] = deque(maxlen=32)
         self._has_queued = not host_timer
 
-    def saw(self, before: int, event: cl.Event) -> None:
+    def observe(self, before: int, event: cl.Event) -> None:
         """A marker was made: the driver took its timestamp between `before` and now."""
         if self._has_queued:
             self._seen.append((before, event, time.monotonic_ns()))

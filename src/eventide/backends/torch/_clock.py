@@ -13,7 +13,7 @@ import time
 
 import torch
 
-_PATIENCE = 0.002  # seconds that a reading waits for its anchor; an idle stream passes one in microseconds
+_TIMEOUT = 0.002  # seconds that a reading waits for its anchor; an idle stream passes one in microseconds
 
 
 def float32_error_ns(milliseconds: float) -> int:
@@ -48,7 +48,7 @@ class AnchoredClock:
             event.record(self._stream)
             self._pending = before, event
         before, event = self._pending
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while not event.query():
             if time.monotonic() > deadline:
                 return None

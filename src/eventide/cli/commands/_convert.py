@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from eventide._util import format as fmt
 from eventide.cli import _output
 from eventide.cli._app import trace_app
 from eventide.cli._arguments import Json, trace_or_newest
@@ -71,8 +72,7 @@ def _size(path: Path) -> int:
 
 def _show(made: Conversion, console: Console) -> None:
     """Two lines: the rows of each table, and the sizes."""
-    content = ", ".join(f"{count:,} {name}" for name, count in made.rows.items() if count)
-    console.print(f"{escape(made.target)}: {content or 'nothing'}", soft_wrap=True)
+    console.print(f"{escape(made.target)}: {fmt.counts(made.rows)}", soft_wrap=True)
     times = (
         f", {made.source_bytes / made.target_bytes:.1f} times smaller" if made.target_bytes < made.source_bytes else ""
     )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from eventide._util import format as fmt
 from eventide.cli import _output
 from eventide.cli._app import trace_app
 from eventide.cli._arguments import Json, trace_or_newest
@@ -35,7 +36,6 @@ def recover(
     if as_json:
         _output.print_json({"path": str(path), "account": account, "warnings": warnings})
         return 0
-    counts = ", ".join(f"{number} {table}" for table, number in account["recorded"].items() if number) or "nothing"
-    lines = [f"{path}: {counts}", *warnings]
+    lines = [f"{path}: {fmt.counts(account['recorded'])}", *warnings]
     _output.write_text("\n".join(lines))
     return 0

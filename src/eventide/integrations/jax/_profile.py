@@ -1,4 +1,4 @@
-"""JAX's profiles become part of the recording: those that the program takes, and one of ours on request.
+"""JAX's profiles become part of the recording: those that the program takes, and one that Eventide takes on request.
 
 `start_trace` and `stop_trace` of jax.profiler are wrapped. When the program's profile has stopped, and its file is
 written, the file is read and its events are recorded on tracks of their own, on the trace's clock. JAX has one profile
@@ -143,7 +143,7 @@ def _track(row: dict[str, Any]) -> str:
 
 
 class _Ours:
-    """A profile of ours: without JAX's Python tracer, which is the largest part of the cost."""
+    """A profile that Eventide takes: without JAX's Python tracer, which is the largest part of the cost."""
 
     def __init__(self, profiler: Any) -> None:
         self._stop = _original(profiler.stop_trace)

@@ -1,4 +1,4 @@
-"""Buffers of pyopencl, with addresses of ours, and what kernels access of them.
+"""Buffers of pyopencl, with addresses that Eventide assigns, and what kernels access of them.
 
 A kernel accesses at most the whole of each buffer argument: that is an upper bound, and reported as such. A pointer to
 const is read, any other may be read and written. The qualifiers come from the kernel's argument information if it was

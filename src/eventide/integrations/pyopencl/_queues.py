@@ -1,4 +1,4 @@
-"""Queues and events of pyopencl: each queue is a stream of ours, each command's event is recorded after the command.
+"""Queues and events of pyopencl: each queue is a stream of Eventide; each command's event is recorded after it.
 
 An out-of-order queue is a track like any other, but its commands are not ordered as in a stream: their accesses are not
 reported. The same holds after a wait for an unknown event, such as a user event, until the queue is finished.

@@ -1,7 +1,7 @@
 """When commands ran: read in batches from complete events, while the program blocks anyway, on the clock of the trace.
 
 This also measures the clock of a device: a driver stores when it received a command (QUEUED), which is between two
-readings of ours. Queues without timestamps get host times: from the call to when we detected completion.
+readings of the host's clock. Queues without timestamps get host times: from the call to when we detected completion.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ mirror_gpu_trace()   torch's own hooks of CUDA and XPU streams, events and memor
 
     _compile, _compile_metrics   torch.compile             _session            operators and devices of a recording
     _operators                   torch's callbacks         _kineto             torch's own profiler
-    _dispatch, _memory           operators in detail       _kineto_events      its events -> spans
+    _dispatch, _inputs, _memory  operators in detail       _kineto_events      its events -> spans
     _modules                     forwards of modules       _profilers          profilers of the program
     _collectives                 ranks and collectives of torch.distributed
     _steps                       steps of optimizers       _gpu_hooks          mirror_gpu_trace

@@ -45,7 +45,7 @@ def _patch(installation: Installation) -> None:
 
 
 class _TracedCompile:
-    """Wraps torch's own context manager. No error of ours reaches torch, except Ctrl-C."""
+    """Wraps torch's own context manager. No error of Eventide reaches torch, except Ctrl-C."""
 
     __slots__ = ("_compile", "_inner")
 

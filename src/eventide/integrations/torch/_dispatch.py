@@ -180,7 +180,7 @@ class _Call(NamedTuple):
 
 
 def _record_guarded(call: _Call, start: int, end: int) -> None:
-    """One operator is complete. An error of ours is logged once and never reaches the program."""
+    """One operator is complete. An error of Eventide is logged once and never reaches the program."""
     try:
         _record(call, start, end)
     except Exception:  # noqa: BLE001  (never into the program)

@@ -11,7 +11,7 @@ from eventide import hooks
 from eventide.errors import UsageError
 from eventide.integrations._patch import guarded
 
-# The registries of torch.cuda._gpu_trace and torch.xpu._gpu_trace, and the one of ours with the same arguments.
+# The registries of torch.cuda._gpu_trace and torch.xpu._gpu_trace, and the hook of Eventide with the same arguments.
 REGISTRIES = {
     "EventCreationCallbacks": hooks.EventCreationCallbacks,
     "EventDeletionCallbacks": hooks.EventDeletionCallbacks,

@@ -13,7 +13,7 @@ from eventide import _native
 
 _LEVEL = "KINETO_LOG_LEVEL"
 _SILENT = "99"
-_WARNING_FILES = (b"profiler_kineto.cpp", b"collection.cpp")  # sources of warnings about sessions of ours
+_WARNING_FILES = (b"profiler_kineto.cpp", b"collection.cpp")  # sources of warnings about our own sessions
 _MAIN_THREAD_TIMEOUT = 2.0  # seconds to wait for the main thread
 
 

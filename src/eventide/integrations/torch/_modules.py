@@ -18,7 +18,7 @@ from eventide._util import process
 from eventide.integrations._patch import Installation
 
 _log = logging.getLogger("eventide.profiler")
-_local = threading.local()  # .open: running forwards of this thread; .failed: an error of ours was logged
+_local = threading.local()  # .open: running forwards of this thread; .failed: an error of Eventide was logged
 _lock = threading.Lock()  # guards the replacement of _listeners
 _installation = Installation()  # while there are listeners
 _DYNAMO_NAME = "unpatched_nn_module_call"
@@ -149,7 +149,7 @@ def innermost() -> str:
 
 
 def _enter(module: Any) -> _Forward | None:
-    """A call begins; None: it is not traced. An error of ours never reaches the program."""
+    """A call begins; None: it is not traced. An error of Eventide never reaches the program."""
     listeners = _listeners
     if not listeners.each:
         return None

@@ -21,7 +21,7 @@ def _restore_environment():  # type: () -> str
 
 
 def _chain():  # type: () -> None
-    """Run the sitecustomize that this one hides, if there is one."""
+    """Run the sitecustomize that this one shadows, if there is one."""
     this = sys.modules.pop("sitecustomize")
     try:
         importlib.import_module("sitecustomize")

@@ -11,6 +11,7 @@ is bounded, and a check that hangs has failed: the others continue. Properties o
     _check    the type of a check        _expect   assertions with messages      _run      one check, all checks
     _bench    the resources of a check   _hold     ways to hold a stream         _tools    small helpers
     checks/   the checks, a file for each group of promises                      _report   the results
+    _promises the names of the promises
 """
 
 from eventide._util.public_names import publish

@@ -22,14 +22,14 @@ GRACE = 0.03  # seconds in which a faulty device may fail; a correct one does no
 
 
 class Bench:
-    """The resources of one check on a device. `patience` bounds every wait, in seconds."""
+    """The resources of one check on a device. `timeout` bounds every wait, in seconds."""
 
-    def __init__(self, device: Device, patience: float) -> None:
+    def __init__(self, device: Device, timeout: float) -> None:
         self.where = device
         self.device = str(device)  # "cpu:0"
         self.kind = device.type
         self.capabilities = device.capabilities
-        self.patience = patience
+        self.timeout = timeout
         # Time passes when anything waits, also a notification: a hold lasts until then.
         self.virtual = self.capabilities.deferred and not self.capabilities.concurrent
         self._lasts = 0.0
@@ -62,7 +62,7 @@ class Bench:
     def done(self, stream: Stream, enable_timing: bool = False) -> Event:
         """A new event, recorded and complete."""
         event = self.recorded(stream, enable_timing)
-        event.synchronize(timeout=self.patience)
+        event.synchronize(timeout=self.timeout)
         return event
 
     def pool(self) -> EventPool:
@@ -87,7 +87,7 @@ class Bench:
 
     def gate(self) -> _hold.Gate:
         """Work that blocks until it is opened; only on devices with the capability 'concurrent'."""
-        gate = _hold.Gate(self.patience)
+        gate = _hold.Gate(self.timeout)
         self._gates.append(gate)
         return gate
 
@@ -96,7 +96,7 @@ class Bench:
         way = _hold.way_to_hold(stream.device, stream.device.capabilities)
         if way == "duration":
             self._lasts += _hold.LASTS  # each ends well after the one before it
-            return _hold.hold_by_duration(stream, self._lasts, self.patience)
+            return _hold.hold_by_duration(stream, self._lasts, self.timeout)
         if way == "cpu":
             return _hold.hold_by_cpu(stream, self.stream("cpu:0"), self.gate())
         return _hold.hold_by_work(stream, self.gate(), behind)
@@ -110,13 +110,13 @@ class Bench:
 
     def background(self, call: Callable[[], T]) -> Background[T]:
         """Make a call on its own thread."""
-        return Background(call, self.patience)
+        return Background(call, self.timeout)
 
     def run_loop(self, awaitable: Awaitable[T]) -> T:
         """Run an event loop on its own thread."""
 
         async def bounded() -> T:
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.timeout):
                 return await awaitable
 
         return self.background(lambda: asyncio.run(bounded())).result()
@@ -141,7 +141,7 @@ class Bench:
 
     def eventually(self, condition: Callable[[], object], what: str) -> None:
         """Fail unless the condition becomes true in time."""
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.timeout
         while not condition():
             expect(time.monotonic() < deadline, f"never happened: {what}")
             time.sleep(0.0005)
@@ -175,10 +175,10 @@ class Bench:
         for subscription in self._subscriptions:
             subscription.close()
 
-    def close(self, patience: float) -> None:
+    def close(self, timeout: float) -> None:
         """Drain what the check used. An error left in a stream is ignored; a stream that hangs is a failure."""
         self.release()
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         for stream in self._streams:
             try:
                 stream.close(timeout=max(0.0, deadline - time.monotonic()))

@@ -36,14 +36,14 @@ class Hold:
 class Gate:
     """Work that blocks until it is opened."""
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._entered = threading.Event()
         self._opened = threading.Event()
 
     def __call__(self) -> None:
         self._entered.set()
-        self._opened.wait(4 * self._patience)  # longer than any check, so a forgotten gate ends too
+        self._opened.wait(4 * self._timeout)  # longer than any check, so a forgotten gate ends too
 
     def open(self) -> None:
         """Let the work end."""
@@ -51,7 +51,7 @@ class Gate:
 
     def reached(self) -> None:
         """Wait until the work runs."""
-        expect(self._entered.wait(self._patience), "work that blocks was submitted to an idle stream and never ran")
+        expect(self._entered.wait(self._timeout), "work that blocks was submitted to an idle stream and never ran")
 
 
 def hold_by_work(stream: Stream, gate: Gate, behind: bool = False) -> Hold:
@@ -69,11 +69,11 @@ def hold_by_cpu(stream: Stream, cpu: Stream, gate: Gate) -> Hold:
     return hold
 
 
-def hold_by_duration(stream: Stream, seconds: float, patience: float) -> Hold:
+def hold_by_duration(stream: Stream, seconds: float, timeout: float) -> Hold:
     """Submit work that lasts. It ends by itself; ``release`` lets the device's clock pass its end."""
     stream.submit(work(int, name="hold", duration=seconds))
     end = stream.record_event()
-    return Hold(lambda: end.synchronize(timeout=patience))
+    return Hold(lambda: end.synchronize(timeout=timeout))
 
 
 def way_to_hold(device: Device, capabilities: Capabilities) -> str:

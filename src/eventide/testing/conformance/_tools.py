@@ -27,9 +27,9 @@ def boom(message: str = "boom") -> None:
 class Background(Generic[T]):
     """A call on its own thread."""
 
-    def __init__(self, call: Callable[[], T], patience: float) -> None:
+    def __init__(self, call: Callable[[], T], timeout: float) -> None:
         self._call = call
-        self._patience = patience
+        self._timeout = timeout
         self._values: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="conformance-background", daemon=True)
@@ -48,7 +48,7 @@ class Background(Generic[T]):
 
     def error(self) -> BaseException | None:
         """What the call raised, if anything."""
-        self._thread.join(self._patience)
+        self._thread.join(self._timeout)
         expect(not self._thread.is_alive(), "a call on another thread never returned")
         return self._error
 

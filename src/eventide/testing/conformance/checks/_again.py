@@ -21,7 +21,7 @@ def a_stream_is_found_by_its_id(bench: Bench) -> None:
     expect(Stream(stream_id=number) is stream, "the same object")
     expect(Stream(stream_id=number, device_index=index, device_type=kind) is stream, "as torch.Stream is called")
     expect(Stream(bench.where, stream_id=number) is stream, "with its device")
-    equal(stream.submit(int, "3").result(bench.patience), 3, "work afterwards")
+    equal(stream.submit(int, "3").result(bench.timeout), 3, "work afterwards")
 
 
 @check("stream-by-id")
@@ -49,7 +49,7 @@ def the_flags_of_torchs_events_are_accepted_without_effect(bench: Bench) -> None
         for sync_event in (True, False):
             event.record(stream, needs_lock, sync_event)
             event.wait(stream, needs_lock=needs_lock, sync_event=sync_event)
-    event.wait_for_cpu_sync(timeout=bench.patience)
+    event.wait_for_cpu_sync(timeout=bench.timeout)
     equal((event.query(), event.version), (True, 4), "the event afterwards")
     bad = partial(event.record, stream, sync_event="yes")  # type: ignore[arg-type]
     raises(UsageTypeError, bad, "a flag of a wrong type", "sync_event")
@@ -67,10 +67,10 @@ def a_reset_event_is_as_a_new_one_with_its_id(bench: Bench) -> None:
     equal((event.event_id, event.version, event.query()), (0, 0, True), "a reset event")
     bench.stays(lambda: bench.virtual or not behind.done(), "what waits for its last record waits on")
     hold.release()
-    equal(behind.result(bench.patience), 4, "work behind the wait")
+    equal(behind.result(bench.timeout), 4, "work behind the wait")
     event.record(other)
     equal((event.event_id, event.version), (number, 1), "its id and version after the next record")
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
 
 
 @check("event-reset", "timing")
@@ -78,7 +78,7 @@ def a_reset_event_has_the_timing_and_the_stream_that_are_given(bench: Bench) -> 
     stream, event = bench.stream(), Event(bench.device)
     event.reset(stream, enable_timing=True)
     event.record()  # on that stream, whatever is current
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
     expect(event.enable_timing and event.completed_at > 0, "it has a time")
     event.reset()
     expect(not event.enable_timing, "and no timing after the next reset")

@@ -38,7 +38,7 @@ def awaiting_what_is_over_or_was_never_recorded_returns(bench: Bench) -> None:
     async def main() -> int:
         stream = bench.stream()
         future, event = stream.submit(int, "3"), stream.record_event()
-        stream.synchronize(timeout=bench.patience)
+        stream.synchronize(timeout=bench.timeout)
         await event
         await stream
         await bench.event()
@@ -80,7 +80,7 @@ def a_cancelled_await_loses_no_error(bench: Bench) -> None:
 
     bench.run_loop(main())
     hold.release()
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the cancelled await")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "synchronize after the cancelled await")
 
 
 @check("current-stream-across-await")

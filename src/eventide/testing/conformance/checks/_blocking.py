@@ -23,7 +23,7 @@ def every_blocking_call_takes_a_timeout(bench: Bench) -> None:
     raises(TimeoutError, lambda: future.exception(timeout=0), "future.exception")
     raises(TimeoutError, lambda: stream.close(timeout=0), "stream.close")
     hold.release()
-    equal(future.result(bench.patience), 0, "work goes on after a timeout")
+    equal(future.result(bench.timeout), 0, "work continues after a timeout")
 
 
 @check("timeouts", "concurrent")
@@ -35,7 +35,7 @@ def a_timeout_ends_a_blocking_call_in_time(bench: Bench) -> None:
         began = time.monotonic()
         raises(TimeoutError, partial(call, timeout=0.1), "a pending wait of 0.1 s")
         took = time.monotonic() - began
-        expect(0.1 <= took < 0.1 + bench.patience, f"it took {took:.2f} s")
+        expect(0.1 <= took < 0.1 + bench.timeout, f"it took {took:.2f} s")
     hold.release()
 
 
@@ -43,7 +43,7 @@ def a_timeout_ends_a_blocking_call_in_time(bench: Bench) -> None:
 def a_wait_for_nothing_ends_within_a_timeout_of_zero(bench: Bench) -> None:
     stream = bench.stream()
     future, event = stream.submit(int), stream.record_event()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     stream.synchronize(timeout=0)
     event.synchronize(timeout=0)
     equal(future.result(timeout=0), 0, "a result that is there")
@@ -71,7 +71,7 @@ def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
     stream, other = bench.streams(2)
     hold = bench.hold(stream)
     waiting = bench.hook_calls("stream_synchronization")
-    waiter = bench.background(lambda: stream.synchronize(timeout=bench.patience))
+    waiter = bench.background(lambda: stream.synchronize(timeout=bench.timeout))
     bench.eventually(lambda: waiting, "the other thread synchronizes the stream")
     event = stream.record_event()
     stream.wait_event(other.record_event())
@@ -79,7 +79,7 @@ def others_use_a_stream_while_one_thread_synchronizes_it(bench: Bench) -> None:
     last = stream.submit(int, "8")
     bench.stays(lambda: not waiter.over, "the waiter waits")
     hold.release()
-    equal(last.result(bench.patience), 8, "work that was submitted meanwhile")
+    equal(last.result(bench.timeout), 8, "work that was submitted meanwhile")
     waiter.result()
 
 
@@ -88,7 +88,7 @@ def synchronize_waits_for_what_was_submitted_before_it_only(bench: Bench) -> Non
     stream = bench.stream()
     hold = bench.hold(stream)
     waiting = bench.hook_calls("stream_synchronization")
-    waiter = bench.background(lambda: stream.synchronize(timeout=bench.patience))
+    waiter = bench.background(lambda: stream.synchronize(timeout=bench.timeout))
     bench.eventually(lambda: waiting, "the other thread synchronizes the stream")
     bench.stays(lambda: not waiter.over, "the waiter waits")
     later_hold = bench.hold(stream, behind=True)
@@ -109,7 +109,7 @@ def synchronize_of_the_device_waits_for_all_of_its_streams(bench: Bench) -> None
     raises(TimeoutError, lambda: synchronize(bench.device, timeout=0), "synchronize while streams are held")
     for hold in holds:
         hold.release()
-    synchronize(bench.device, timeout=bench.patience)
+    synchronize(bench.device, timeout=bench.timeout)
     equal(sorted(log), [0, 1, 2], "what ran before synchronize returned")
 
 
@@ -122,7 +122,7 @@ def markers_are_published_item_by_item(bench: Bench) -> None:
     last_hold = bench.hold(stream, behind=True)
     last = stream.submit(int)
     hold.release()
-    equal(first.result(bench.patience), 1, "work in front of work that still runs")
-    event.synchronize(timeout=bench.patience)
+    equal(first.result(bench.timeout), 1, "work in front of work that still runs")
+    event.synchronize(timeout=bench.timeout)
     expect(not last.done(), "the last work is still to come")
     last_hold.release()

@@ -25,7 +25,7 @@ def notify_calls_once_on_the_notifier_thread_with_the_event(bench: Bench) -> Non
     expect(later is True or bench.virtual, "notify of a pending event is True")
     bench.stays(lambda: bench.virtual or not calls, "no call while the marker is pending")
     hold.release()
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
     bench.eventually(lambda: calls, "the notification")
     bench.stays(lambda: calls == [(event, NOTIFIER)], f"one call, with the event, on the notifier: {calls}")
 
@@ -67,9 +67,9 @@ def callbacks_may_submit_record_and_wait(bench: Bench) -> None:
     hold = bench.hold(stream)
     stream.record_event().notify(go_on)
     hold.release()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     bench.eventually(lambda: futures, "the notification")
-    equal(futures[0].result(bench.patience), 4, "work that a callback submitted")
+    equal(futures[0].result(bench.timeout), 4, "work that a callback submitted")
 
 
 @check("callback-thread")
@@ -78,11 +78,11 @@ def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
     hold = bench.hold(stream)
     future, event = stream.submit(int), stream.record_event()
     calls: tuple[Callable[[], object], ...] = (
-        lambda: stream.synchronize(timeout=bench.patience),
-        lambda: event.synchronize(timeout=bench.patience),
-        lambda: synchronize(bench.device, timeout=bench.patience),
-        lambda: future.result(timeout=bench.patience),
-        lambda: stream.close(timeout=bench.patience),
+        lambda: stream.synchronize(timeout=bench.timeout),
+        lambda: event.synchronize(timeout=bench.timeout),
+        lambda: synchronize(bench.device, timeout=bench.timeout),
+        lambda: future.result(timeout=bench.timeout),
+        lambda: stream.close(timeout=bench.timeout),
     )
 
     def try_all(_: object) -> None:
@@ -95,7 +95,7 @@ def a_blocking_call_in_a_callback_is_a_usage_error(bench: Bench) -> None:
     bench.event().notify(try_all)
     equal(outcomes, [UsageError] * len(calls), "blocking calls in a callback, while there is something to wait for")
     hold.release()
-    equal(future.result(bench.patience), 0, "the work itself")
+    equal(future.result(bench.timeout), 0, "the work itself")
     expect(not stream.closed, "the stream is as it was")
 
 
@@ -109,10 +109,10 @@ def a_callback_that_raises_is_logged_and_the_others_are_called(bench: Bench) -> 
             adds(lambda _: boom("in a callback"))
             adds(lambda _: calls.append(1))
         hold.release()
-        event.synchronize(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
         bench.eventually(lambda: len(calls) == 2, "both callbacks behind those that raised")
     equal([type(one.exc_info[1]) for one in records if one.exc_info], [Boom, Boom], "errors in the log")
-    equal(stream.submit(int, "1").result(bench.patience), 1, "work afterwards")
+    equal(stream.submit(int, "1").result(bench.timeout), 1, "work afterwards")
 
 
 @check("callback-thread")
@@ -127,7 +127,7 @@ def done_callbacks_of_a_future_run_once_in_their_order(bench: Bench) -> None:
     for number in range(3):
         future.add_done_callback(partial(note, number))
     hold.release()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     bench.eventually(lambda: len(calls) == 3, "three callbacks")
     equal(calls, [(6, NOTIFIER), (7, NOTIFIER), (8, NOTIFIER)], "what they saw, and where")
     future.add_done_callback(lambda done: calls.append((done.result(), "at once")))

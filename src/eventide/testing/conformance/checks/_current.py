@@ -51,7 +51,7 @@ def record_and_wait_without_a_stream_use_the_current_one(bench: Bench) -> None:
         event.record()
         event.wait()
     equal((recorded, waited), ([(event.event_id, stream.stream_id)],) * 2, "where it was recorded and waited for")
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
 
 
 @check("default-stream")
@@ -62,5 +62,5 @@ def the_default_stream_works_like_any_stream(bench: Bench) -> None:
     event.record(default)
     bench.stays(lambda: event.query() is False, "a marker behind a hold is pending")
     hold.release()
-    equal(future.result(bench.patience), default, "the current stream inside its work")
-    default.synchronize(timeout=bench.patience)
+    equal(future.result(bench.timeout), default, "the current stream inside its work")
+    default.synchronize(timeout=bench.timeout)

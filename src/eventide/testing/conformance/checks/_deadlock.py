@@ -26,11 +26,11 @@ def blocking_on_the_own_stream_inside_work_is_a_deadlock_error(bench: Bench) -> 
     stream = bench.stream(name="knot")
     events = list[Event]()
     calls: dict[str, Callable[[], object]] = {
-        "stream.synchronize": lambda: stream.synchronize(timeout=bench.patience),
-        "event.synchronize": lambda: events[-1].synchronize(timeout=bench.patience),
-        "synchronize of the device": lambda: synchronize(bench.device, timeout=bench.patience),
-        "stream.close": lambda: stream.close(timeout=bench.patience),
-        "future.result": lambda: futures[-1].result(timeout=bench.patience),
+        "stream.synchronize": lambda: stream.synchronize(timeout=bench.timeout),
+        "event.synchronize": lambda: events[-1].synchronize(timeout=bench.timeout),
+        "synchronize of the device": lambda: synchronize(bench.device, timeout=bench.timeout),
+        "stream.close": lambda: stream.close(timeout=bench.timeout),
+        "future.result": lambda: futures[-1].result(timeout=bench.timeout),
     }
     futures = list[Future[DeadlockError | None]]()
     for name, call in calls.items():
@@ -38,10 +38,10 @@ def blocking_on_the_own_stream_inside_work_is_a_deadlock_error(bench: Bench) -> 
         futures.append(stream.submit(deadlock, call))
         events.append(stream.record_event())
         hold.release()
-        error = futures[-1].result(bench.patience)
+        error = futures[-1].result(bench.timeout)
         expect(isinstance(error, DeadlockError), f"{name} inside its own stream's work is a DeadlockError")
         expect("knot" in str(error) or str(stream.stream_id) in str(error), f"it names the stream: {error}")
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     expect(not stream.closed, "the stream is as it was")
 
 
@@ -50,16 +50,16 @@ def a_cycle_through_a_queued_wait_is_a_deadlock_error_that_names_it(bench: Bench
     first, second = bench.stream(name="alpha"), bench.stream(name="beta")
     queued = list[Future[int]]()
     hold = bench.hold(first)
-    outcome = first.submit(lambda: deadlock(lambda: queued[0].result(timeout=bench.patience)))
+    outcome = first.submit(lambda: deadlock(lambda: queued[0].result(timeout=bench.timeout)))
     event = first.record_event()
     second.wait_event(event)
     queued.append(second.submit(int, "2"))
     hold.release()
-    error = outcome.result(bench.patience)
+    error = outcome.result(bench.timeout)
     expect(isinstance(error, DeadlockError), "waiting for work that waits for the caller is a DeadlockError")
     for name, number in (("alpha", first.stream_id), ("beta", second.stream_id), (" ", event.event_id)):
         expect(name in str(error) or str(number) in str(error), f"it names streams and events: {error}")
-    equal(queued[0].result(bench.patience), 2, "the work of the other stream, afterwards")
+    equal(queued[0].result(bench.timeout), 2, "the work of the other stream, afterwards")
 
 
 @check("deadlock-raises", "deferred", "concurrent")
@@ -68,11 +68,11 @@ def of_two_works_that_wait_for_each_other_exactly_one_raises(bench: Bench) -> No
     both_run = threading.Barrier(2)
 
     def work(partner: Stream) -> DeadlockError | None:
-        both_run.wait(bench.patience)
-        return deadlock(lambda: partner.synchronize(timeout=bench.patience))
+        both_run.wait(bench.timeout)
+        return deadlock(lambda: partner.synchronize(timeout=bench.timeout))
 
     outcomes = [first.submit(work, second), second.submit(work, first)]
-    errors = [outcome.result(bench.patience) for outcome in outcomes]
+    errors = [outcome.result(bench.timeout) for outcome in outcomes]
     equal([type(error) for error in errors if error is not None], [DeadlockError], "the errors of both")
 
 
@@ -81,11 +81,11 @@ def waiting_for_another_stream_inside_work_is_no_deadlock(bench: Bench) -> None:
     stream, other = bench.streams(2)
 
     def work() -> int:
-        other.record_event().synchronize(timeout=bench.patience)
-        other.synchronize(timeout=bench.patience)
-        return int(other.submit(int, "5").result(bench.patience))
+        other.record_event().synchronize(timeout=bench.timeout)
+        other.synchronize(timeout=bench.timeout)
+        return int(other.submit(int, "5").result(bench.timeout))
 
-    equal(stream.submit(work).result(bench.patience), 5, "what another stream gave")
+    equal(stream.submit(work).result(bench.timeout), 5, "what another stream gave")
 
 
 @check("deadlock-raises", "deferred")
@@ -94,7 +94,7 @@ def what_has_ended_can_be_queried_inside_work(bench: Bench) -> None:
     earlier, event = stream.submit(int, "4"), stream.record_event()
 
     def work() -> int:
-        event.synchronize(timeout=bench.patience)
-        return int(earlier.result(bench.patience))
+        event.synchronize(timeout=bench.timeout)
+        return int(earlier.result(bench.timeout))
 
-    equal(stream.submit(work).result(bench.patience), 4, "the result of earlier work of the same stream")
+    equal(stream.submit(work).result(bench.timeout), 4, "the result of earlier work of the same stream")

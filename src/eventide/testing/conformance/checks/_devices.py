@@ -42,7 +42,7 @@ def any_device_of_a_type_waits_for_any_other(bench: Bench) -> None:
         future = second.submit(log.append, "second")
         bench.stays(lambda: not future.done(), "work behind a wait for another device of the type is pending")
         hold.release()
-        future.result(bench.patience)
+        future.result(bench.timeout)
         equal(log, ["first", "second"], "the order over two devices")
 
     wait(bench.stream(), bench.stream(there))
@@ -59,7 +59,7 @@ def devices_of_a_type_are_apart(bench: Bench) -> None:
     hold = bench.hold(stream)
     pending = stream.submit(int)
     other.submit(int)
-    synchronize(there, timeout=bench.patience)
+    synchronize(there, timeout=bench.timeout)
     expect(not pending.done(), "synchronizing one device does not wait for another")
     hold.release()
 
@@ -75,8 +75,8 @@ def a_stream_waits_for_an_event_of_another_device_type(bench: Bench) -> None:
     if foreign.device.capabilities.concurrent:  # where time is virtual, waiting advances it
         bench.stays(lambda: not future.done(), "work behind a wait for another device type is pending")
     hold.release()
-    foreign.synchronize(timeout=bench.patience)
-    future.result(bench.patience)
+    foreign.synchronize(timeout=bench.timeout)
+    future.result(bench.timeout)
     # An immediate device runs the function inside submit; what it enqueues waits.
     order = ["first", "second"] if bench.capabilities.deferred else ["second", "first"]
     equal(log, order, "the order over two device types")
@@ -90,8 +90,8 @@ def a_failure_on_another_device_type_poisons_the_stream_that_waits(bench: Bench)
     stream.wait_event(foreign.record_event())
     skipped = stream.submit(int)
     hold.release()
-    raises(ValueError, lambda: foreign.synchronize(timeout=bench.patience), "the stream that failed")
-    expect(skipped.exception(bench.patience) is not None, "work behind the wait fails")
+    raises(ValueError, lambda: foreign.synchronize(timeout=bench.timeout), "the stream that failed")
+    expect(skipped.exception(bench.timeout) is not None, "work behind the wait fails")
 
 
 @check("wait-across-types")
@@ -104,4 +104,4 @@ def without_a_gate_a_wait_for_another_device_type_is_a_value_error(bench: Bench)
     stream = bench.stream()
     raises(ValueError, lambda: stream.wait_event(event), "a wait for another device type", bench.kind)
     hold.release()
-    equal(stream.submit(int, "3").result(bench.patience), 3, "work of the stream afterwards")
+    equal(stream.submit(int, "3").result(bench.timeout), 3, "work of the stream afterwards")

@@ -30,10 +30,10 @@ def an_exception_in_work_kills_nothing(bench: Bench) -> None:
     for kind in (Boom, StopIteration, SystemExit, GeneratorExit, MemoryError):
         error = kind("from work")
         future = stream.submit(fail, error)
-        expect(future.exception(bench.patience) is error, f"the Future carries the {kind.__name__} itself")
-        equal(other.submit(int, "5").result(bench.patience), 5, "work of another stream")
+        expect(future.exception(bench.timeout) is error, f"the Future carries the {kind.__name__} itself")
+        equal(other.submit(int, "5").result(bench.timeout), 5, "work of another stream")
         behind = stream.submit(int)
-        expect(behind.exception(bench.patience) is not None, "work behind the failure ends as well, with an error")
+        expect(behind.exception(bench.timeout) is not None, "work behind the failure ends as well, with an error")
         stream = bench.stream()
 
 
@@ -45,19 +45,19 @@ def work_behind_a_failure_is_not_run_and_says_why(bench: Bench) -> None:
     futures = [stream.submit(log.append, number) for number in range(3)]
     hold.release()
     for future in futures:
-        refusal = future.exception(bench.patience)
+        refusal = future.exception(bench.timeout)
         expect(isinstance(refusal, StreamError), f"skipped work fails with StreamError, not {refusal!r}")
         expect(refusal is not None and refusal.__cause__ is error, "its cause is the first error")
     equal(log, [], "what ran behind the failure")
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the failure")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "synchronize after the failure")
 
 
 @check("error-stops-stream")
 def work_submitted_to_a_poisoned_stream_fails_with_the_first_error_as_cause(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("first")
-    stream.submit(fail, error).exception(bench.patience)
+    stream.submit(fail, error).exception(bench.timeout)
     for _ in range(2):
-        refusal = stream.submit(int).exception(bench.patience)
+        refusal = stream.submit(int).exception(bench.timeout)
         expect(isinstance(refusal, StreamError) and refusal.__cause__ is error, f"a refusal, not {refusal!r}")
 
 
@@ -69,25 +69,25 @@ def a_marker_before_the_failure_is_done_and_one_behind_it_failed(bench: Bench) -
     stream.submit(fail, error)
     behind = stream.record_event()
     hold.release()
-    before.synchronize(timeout=bench.patience)
-    refusal = raises(StreamError, lambda: behind.synchronize(timeout=bench.patience), "synchronize of a failed marker")
+    before.synchronize(timeout=bench.timeout)
+    refusal = raises(StreamError, lambda: behind.synchronize(timeout=bench.timeout), "synchronize of a failed marker")
     expect(refusal.__cause__ is error, "its cause is the first error")
     expect(before.query() and behind.query(), "both are over")
 
 
 @check("failed-marker")
 def a_failed_marker_is_over_and_stays_failed_for_ever(bench: Bench) -> None:
-    stream, error = bench.stream(), Boom("for ever")
+    stream, error = bench.stream(), Boom("forever")
     event = failed_marker(bench, stream, error)
     expect(event.query() is True, "nothing is left to wait for")
     for _ in range(2):
-        refusal = raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "each synchronize")
+        refusal = raises(StreamError, lambda: event.synchronize(timeout=bench.timeout), "each synchronize")
         expect(refusal.__cause__ is error, "its cause is the first error")
     calls = list[Event]()
     event.notify(calls.append)
     bench.eventually(lambda: calls == [event], "notify of a failed marker")
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize of the stream")
-    raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "the marker, after its stream raised")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "synchronize of the stream")
+    raises(StreamError, lambda: event.synchronize(timeout=bench.timeout), "the marker, after its stream raised")
 
 
 @check("failed-marker")
@@ -109,7 +109,7 @@ def a_stream_that_waits_for_a_failed_marker_is_poisoned(bench: Bench) -> None:
     other.wait_event(stream.record_event())
     skipped = other.submit(log.append, 1)
     hold.release()
-    refusal = skipped.exception(bench.patience)
+    refusal = skipped.exception(bench.timeout)
     expect(isinstance(refusal, StreamError), f"work behind the wait fails with StreamError, not {refusal!r}")
     expect(root_cause(refusal) is error, "the first cause is the error of the other stream")
     equal(log, [], "what ran behind the wait")
@@ -120,7 +120,7 @@ def a_failed_marker_poisons_who_waits_for_it_later(bench: Bench) -> None:
     (stream, other), error = bench.streams(2), Boom("late")
     event = failed_marker(bench, stream, error)
     other.wait_event(event)
-    refusal = other.submit(int).exception(bench.patience)
+    refusal = other.submit(int).exception(bench.timeout)
     expect(root_cause(refusal) is error, f"work behind a wait for a failed marker has its error, not {refusal!r}")
 
 
@@ -133,16 +133,16 @@ def a_marker_behind_a_wait_for_a_failed_marker_fails_as_well(bench: Bench) -> No
     third.wait_stream(other)  # no work in between
     event = third.record_event()
     hold.release()
-    refusal = raises(StreamError, lambda: event.synchronize(timeout=bench.patience), "a marker behind two waits")
+    refusal = raises(StreamError, lambda: event.synchronize(timeout=bench.timeout), "a marker behind two waits")
     expect(root_cause(refusal) is error, "the first cause is the error of the first stream")
 
 
 @check("error-follows-waits")
 def a_stream_that_does_not_wait_is_untouched(bench: Bench) -> None:
     stream, other = bench.streams(2)
-    stream.submit(boom).exception(bench.patience)
-    equal(other.submit(int, "6").result(bench.patience), 6, "work of another stream")
-    other.synchronize(timeout=bench.patience)
+    stream.submit(boom).exception(bench.timeout)
+    equal(other.submit(int, "6").result(bench.timeout), 6, "work of another stream")
+    other.synchronize(timeout=bench.timeout)
 
 
 @check("failed-marker")

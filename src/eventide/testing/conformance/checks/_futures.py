@@ -25,8 +25,8 @@ def submit_hands_over_every_argument_and_the_future_holds_the_value(bench: Bench
 
     future = stream.submit(work, 1, 2, fn=3, self=4, name=5)
     expect(isinstance(future, Future) and isinstance(future, concurrent.futures.Future), "submit returns a Future")
-    equal(future.result(bench.patience), ((1, 2), {"fn": 3, "self": 4, "name": 5}), "the arguments")
-    expect(isinstance(stream.submit(Boom, "a value").result(bench.patience), Boom), "an exception returned is a value")
+    equal(future.result(bench.timeout), ((1, 2), {"fn": 3, "self": 4, "name": 5}), "the arguments")
+    expect(isinstance(stream.submit(Boom, "a value").result(bench.timeout), Boom), "an exception returned is a value")
 
 
 @check("deferred-work", "deferred")
@@ -36,21 +36,21 @@ def work_runs_when_its_stream_reaches_it(bench: Bench) -> None:
     future = stream.submit(log.append, 1)
     bench.stays(lambda: not log and not future.done(), "work behind a hold has not run")
     hold.release()
-    future.result(bench.patience)
+    future.result(bench.timeout)
     equal(log, [1], "what ran")
 
 
 @check("deferred-work", "deferred", "concurrent")
 def work_runs_on_a_thread_of_the_device(bench: Bench) -> None:
     future = bench.stream().submit(threading.get_ident)
-    expect(future.result(bench.patience) != threading.get_ident(), "work does not run on the thread that submits it")
+    expect(future.result(bench.timeout) != threading.get_ident(), "work does not run on the thread that submits it")
 
 
 @check("current-stream-in-work")
 def the_stream_is_current_inside_its_work(bench: Bench) -> None:
     stream, other = bench.streams(2)
     with other:
-        equal(stream.submit(current_stream, bench.device).result(bench.patience), stream, "the current stream in work")
+        equal(stream.submit(current_stream, bench.device).result(bench.timeout), stream, "the current stream in work")
         equal(current_stream(bench.device), other, "the current stream of the submitter")
 
 
@@ -62,7 +62,7 @@ def a_future_is_done_when_the_device_has_passed_its_work(bench: Bench) -> None:
     bench.stays(lambda: not future.done(), "the Future of pending work is not done")
     raises(TimeoutError, lambda: future.result(timeout=0), "the result of pending work")
     hold.release()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     expect(future.done(), "a Future is done once its stream is synchronized")
     equal((future.result(0), future.exception(0)), (3, None), "value and exception")
 
@@ -77,11 +77,11 @@ def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
     expect(cancelled.cancel() and cancelled.cancel(), "cancel of pending work is True, twice")
     expect(cancelled.cancelled() and cancelled.done() and not cancelled.running(), "a cancelled Future is done")
     hold.release()
-    last.result(bench.patience)
-    event.synchronize(timeout=bench.patience)
-    stream.synchronize(timeout=bench.patience)
+    last.result(bench.timeout)
+    event.synchronize(timeout=bench.timeout)
+    stream.synchronize(timeout=bench.timeout)
     equal(log, ["last"], "what ran")
-    raises(concurrent.futures.CancelledError, lambda: cancelled.result(bench.patience), "the result of cancelled work")
+    raises(concurrent.futures.CancelledError, lambda: cancelled.result(bench.timeout), "the result of cancelled work")
     expect(not last.cancel(), "cancel of finished work is False")
 
 
@@ -92,19 +92,19 @@ def running_work_cannot_be_cancelled(bench: Bench) -> None:
     gate.reached()
     expect(future.running() and not future.cancel(), "work that runs is running, and cancel is False")
     gate.open()
-    equal(future.result(bench.patience), None, "its value")
+    equal(future.result(bench.timeout), None, "its value")
 
 
 @check("future-interface")
 def the_standard_library_takes_futures_of_streams(bench: Bench) -> None:
     stream, other = bench.streams(2)
     futures = [one.submit(int, number) for number in range(5) for one in (stream, other)]
-    done, pending = concurrent.futures.wait(futures, bench.patience)
+    done, pending = concurrent.futures.wait(futures, bench.timeout)
     equal((len(done), len(pending)), (10, 0), "done and pending of concurrent.futures.wait")
     hold = bench.hold(stream)
     late = stream.submit(int, "9")
     hold.release()
-    finished = concurrent.futures.as_completed([late, *futures], timeout=bench.patience)
+    finished = concurrent.futures.as_completed([late, *futures], timeout=bench.timeout)
     equal(sorted(future.result(0) for future in finished), sorted([*range(5), *range(5), 9]), "as_completed")
 
     async def main() -> list[int]:
@@ -122,14 +122,14 @@ def a_future_cannot_be_made_or_settled_from_outside(bench: Bench) -> None:
     raises(UsageError, lambda: future.set_result(5), "set_result")
     raises(UsageError, lambda: future.set_exception(Boom()), "set_exception")
     hold.release()
-    equal(future.result(bench.patience), 2, "its own value")
+    equal(future.result(bench.timeout), 2, "its own value")
 
 
 @check("deferred-work", "deferred", "concurrent")
 def work_does_not_copy_context_variables(bench: Bench) -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="default")
     variable.set("of the submitter")
-    equal(bench.stream().submit(variable.get).result(bench.patience), "default", "the variable inside work")
+    equal(bench.stream().submit(variable.get).result(bench.timeout), "default", "the variable inside work")
 
 
 @check("runs-exactly-once")
@@ -137,13 +137,13 @@ def work_runs_although_its_future_was_dropped(bench: Bench) -> None:
     stream, log = bench.stream(), list[int]()
     for number in range(10):
         stream.submit(log.append, number)
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     equal(log, list(range(10)), "what ran")
 
 
 @check("future-result")
 def the_exception_of_work_is_read_from_its_future(bench: Bench) -> None:
     future = bench.stream().submit(boom, "kept")
-    error = future.exception(bench.patience)
+    error = future.exception(bench.timeout)
     expect(isinstance(error, Boom) and error.args == ("kept",), f"exception() gives the error itself, not {error!r}")
-    expect(raises(Boom, lambda: future.result(bench.patience), "result()") is error, "result() raises the same error")
+    expect(raises(Boom, lambda: future.result(bench.timeout), "result()") is error, "result() raises the same error")

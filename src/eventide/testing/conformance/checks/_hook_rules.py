@@ -41,7 +41,7 @@ def a_hook_callback_that_raises_is_logged_and_counted_and_the_program_goes_on(be
     equal(calls, [(event.event_id, stream.stream_id)], "arguments of the next callback")
     equal(hooks.EventRecordCallbacks.statistics()["errors"], before + 1, "errors counted")
     expect(len(records) == 1 and "event_record" in records[0].getMessage(), "one line in the log, with the hook's name")
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
 
 
 @check("hook-callback-errors")
@@ -51,10 +51,10 @@ def a_hook_callback_that_raises_disturbs_no_work(bench: Bench) -> None:
         bench.listen(hook, lambda *_: boom("in a hook"))
     with logged("eventide.hooks"):
         future, event = stream.submit(int, "3"), stream.record_event()
-        event.synchronize(timeout=bench.patience)
-        stream.synchronize(timeout=bench.patience)
-        equal(future.result(bench.patience), 3, "the value of the work")
-        stream.close(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
+        stream.synchronize(timeout=bench.timeout)
+        equal(future.result(bench.timeout), 3, "the value of the work")
+        stream.close(timeout=bench.timeout)
 
 
 @check("hook-snapshot")
@@ -81,4 +81,4 @@ def a_callback_may_listen_to_one_device_type_only(bench: Bench) -> None:
     event, other = stream.record_event(), foreign.record_event()
     equal(mine, [(event.event_id, stream.stream_id)], "calls for this device type")
     equal(theirs, [(other.event_id, foreign.stream_id)], "calls for the other")
-    foreign.synchronize(timeout=bench.patience)
+    foreign.synchronize(timeout=bench.timeout)

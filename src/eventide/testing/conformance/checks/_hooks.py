@@ -23,7 +23,7 @@ def an_event_is_reported_from_its_first_record_to_its_end(bench: Bench) -> None:
     event.record(stream)
     event.record(stream)
     event.wait(stream)
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
     number, queue = event.event_id, stream.stream_id
     del event
     gc.collect()
@@ -48,7 +48,7 @@ def record_wait_and_submission_fire_after_the_act(bench: Bench) -> None:
     future = stream.submit(int, "2")
     equal(seen, [("version", 1), "submitted"], "what callbacks saw")
     hold.release()
-    equal(future.result(bench.patience), 2, "the work")
+    equal(future.result(bench.timeout), 2, "the work")
 
 
 @check("hook-work")
@@ -61,7 +61,7 @@ def a_submission_passes_stream_work_name_and_ranges(bench: Bench) -> None:
 
     calls = bench.hook_calls("work_submission")
     future = stream.submit(fill, buffer, bytes(8))
-    future.result(bench.patience)
+    future.result(bench.timeout)
     equal(len(calls), 1, "submissions")
     queue, number, name, reads, writes = calls[0]
     equal((queue, number, name), (stream.stream_id, future.work_id, "fill"), "stream, work and name")
@@ -83,7 +83,7 @@ def every_submission_has_one_completion_with_its_outcome(bench: Bench) -> None:
     bench.observe(observer)
     cancelled = futures[1].cancel()
     hold.release()
-    raises(Exception, lambda: stream.synchronize(timeout=bench.patience), "the failure")
+    raises(Exception, lambda: stream.synchronize(timeout=bench.timeout), "the failure")
     wanted = {future.work_id: outcome for future, outcome in zip(futures, _outcomes(cancelled), strict=True)}
     bench.eventually(lambda: {one.work for one in observer.records} >= set(wanted), "four completions")
     mine = [one for one in observer.records if one.work in wanted]
@@ -100,7 +100,7 @@ def _outcomes(cancelled: bool) -> list[str]:
 def completions_of_one_stream_come_in_its_order(bench: Bench) -> None:
     stream, calls = bench.stream(), bench.hook_calls("work_completion")
     futures = [stream.submit(sum, range(100)) for _ in range(10)]
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     bench.eventually(lambda: len(calls) == 10, "ten completions")
     equal([call[0] for call in calls], [future.work_id for future in futures], "work in the order of completion")
     starts = [call[1] for call in calls]
@@ -114,7 +114,7 @@ def a_stream_is_reported_once_at_creation_and_once_at_deletion(bench: Bench) -> 
     stream = Stream(bench.device)
     number = stream.stream_id
     equal((created, deleted), ([(number,)], []), "creations and deletions of one stream")
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
     del stream
     gc.collect()
     bench.eventually(lambda: (number,) in deleted, "the deletion")
@@ -147,7 +147,7 @@ def a_synchronization_is_reported_before_it_blocks(bench: Bench) -> None:
             hold.release()
 
         with bench.listen(hook, let_go):
-            call(timeout=bench.patience)  # ends since the callback let the stream go
+            call(timeout=bench.timeout)  # ends since the callback let the stream go
         return calls
 
     equal(calls_during("stream_synchronization", stream.synchronize), [(stream.stream_id,)], "firings for the stream")
@@ -171,7 +171,7 @@ def an_observer_receives_the_end_of_a_synchronization_with_the_time_waited(bench
     bench.observe(observer)
     raises(TimeoutError, partial(stream.synchronize, timeout=0), "a pending stream")
     hold.release()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     mine = [(one.end, one.device) for one in observer.records if one.stream == stream.stream_id]
     begin, end = (False, bench.device), (True, bench.device)
     equal(mine, [begin, end, begin, end], "begin and end of one that timed out and one that did not")

@@ -54,7 +54,7 @@ def ids_of_streams_are_unique_and_never_given_twice(bench: Bench) -> None:
     default = default_stream(bench.device)
     numbers = {default.stream_id, *(stream.stream_id for stream in streams)}
     for stream in streams[:5]:
-        stream.close(timeout=bench.patience)
+        stream.close(timeout=bench.timeout)
     numbers |= {stream.stream_id for stream in bench.streams(5)}
     equal(len(numbers), 42, "different ids of 42 streams")
     equal(default_stream(bench.device), default, "the default stream, requested again")
@@ -66,10 +66,10 @@ def every_stream_is_its_own_queue(bench: Bench) -> None:
     hold = bench.hold(held)
     behind = held.submit(int)
     for other in others:
-        equal(other.submit(int, "7").result(bench.patience), 7, "work beside a held stream")
+        equal(other.submit(int, "7").result(bench.timeout), 7, "work beside a held stream")
     expect(not behind.done(), "work behind a hold is pending while other streams run")
     hold.release()
-    equal(behind.result(bench.patience), 0, "work behind the hold")
+    equal(behind.result(bench.timeout), 0, "work behind the hold")
 
 
 @check("stream-identity")
@@ -105,8 +105,8 @@ def streams_and_events_take_weak_references_and_subclasses(bench: Bench) -> None
     lane.note = mark.note = "mine"
     expect(lane.record_event(mark) is mark, "record_event returns the event it was given")
     expect(weakref.ref(lane)() is lane and weakref.ref(mark)() is mark, "weak references")
-    mark.synchronize(timeout=bench.patience)
-    lane.close(timeout=bench.patience)
+    mark.synchronize(timeout=bench.timeout)
+    lane.close(timeout=bench.timeout)
 
 
 @check("object-protocols")
@@ -133,7 +133,7 @@ def a_never_recorded_event_is_done_and_holds_no_stream(bench: Bench) -> None:
     event.synchronize(timeout=0)
     event.wait(stream)
     stream.wait_event(event)
-    equal(stream.submit(int, "3").result(bench.patience), 3, "work behind a wait for a never recorded event")
+    equal(stream.submit(int, "3").result(bench.timeout), 3, "work behind a wait for a never recorded event")
     equal(event.version, 0, "the version of a never recorded event")
 
 

@@ -30,7 +30,7 @@ def an_immediate_device_runs_work_inside_submit_with_its_stream_current(bench: B
     expect(not future.done() and future.running(), "its Future waits for the device")
     expect(not future.cancel(), "what ran cannot be cancelled")
     hold.release()
-    equal(future.result(bench.patience), None, "its value")
+    equal(future.result(bench.timeout), None, "its value")
 
 
 @check("immediate-work")
@@ -41,10 +41,10 @@ def work_of_an_immediate_device_may_use_its_own_stream(bench: Bench) -> None:
     def work() -> int:
         events.append(current_stream(bench.device).record_event())
         inner = stream.submit(int, "3")
-        stream.synchronize(timeout=bench.patience)
-        return int(inner.result(bench.patience))
+        stream.synchronize(timeout=bench.timeout)
+        return int(inner.result(bench.timeout))
 
-    equal(stream.submit(work).result(bench.patience), 3, "the value of work submitted by work")
+    equal(stream.submit(work).result(bench.timeout), 3, "the value of work submitted by work")
     expect(events[0].query() and stream.query(), "all of it is over")
 
 
@@ -62,11 +62,11 @@ def an_immediate_device_runs_nothing_behind_a_failure(bench: Bench) -> None:
     equal(log, [], "what ran behind the failure")
     expect(not failed.done() and not any(one.done() for one in refused), "Futures wait for the device")
     hold.release()
-    expect(failed.exception(bench.patience) is error, "the Future carries the error itself")
+    expect(failed.exception(bench.timeout) is error, "the Future carries the error itself")
     for future in refused:
-        refusal = future.exception(bench.patience)
+        refusal = future.exception(bench.timeout)
         expect(isinstance(refusal, StreamError) and refusal.__cause__ is error, f"a refusal, not {refusal!r}")
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize after the failure")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "synchronize after the failure")
 
 
 @check("immediate-errors", "heals")
@@ -78,9 +78,9 @@ def a_synchronize_that_gave_up_heals_no_immediate_stream(bench: Bench) -> None:
     raises(TimeoutError, lambda: stream.synchronize(timeout=0), "synchronize of a held stream")
     refusal = stream.submit(log.append, 1)
     hold.release()
-    expect(isinstance(refusal.exception(bench.patience), StreamError), "work is still refused")
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "the synchronize that comes through")
-    stream.submit(log.append, 2).result(bench.patience)
+    expect(isinstance(refusal.exception(bench.timeout), StreamError), "work is still refused")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "the synchronize that comes through")
+    stream.submit(log.append, 2).result(bench.timeout)
     equal(log, [2], "what ran")
 
 
@@ -100,10 +100,10 @@ def work_that_ran_ahead_of_a_failure_elsewhere_fails_all_the_same(bench: Bench) 
     future = stream.submit(int, "3")
     behind = stream.record_event()
     gate.open()
-    refusal = future.exception(bench.patience)
+    refusal = future.exception(bench.timeout)
     expect(isinstance(refusal, StreamError), f"work behind the wait fails with StreamError, not {refusal!r}")
     expect(root_cause(refusal) is error, "the first cause is the error of the other stream")
-    raises(StreamError, lambda: behind.synchronize(timeout=bench.patience), "the marker behind it")
+    raises(StreamError, lambda: behind.synchronize(timeout=bench.timeout), "the marker behind it")
 
 
 class _Collector(Observer):
@@ -124,7 +124,7 @@ def immediate_work_is_reported_as_submission_then_completion_with_the_device_s_t
     bench.observe(observer)
     before = time.monotonic_ns()
     works = [stream.submit(int).work_id for _ in range(3)]
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     after = time.monotonic_ns()
     bench.eventually(lambda: len(observer.records) >= 6, "three submissions and three completions")
     for work in works:

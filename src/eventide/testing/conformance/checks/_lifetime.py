@@ -25,7 +25,7 @@ def a_wait_survives_the_event_it_waits_for(bench: Bench) -> None:
     future = other.submit(log.append, "second")
     bench.stays(lambda: not future.done(), "the wait remains without its event")
     hold.release()
-    future.result(bench.patience)
+    future.result(bench.timeout)
     equal(log, ["first", "second"], "the order over two streams")
 
 
@@ -39,8 +39,8 @@ def a_stream_that_is_dropped_finishes_its_work(bench: Bench) -> None:
     del stream
     gc.collect()
     hold.release()
-    future.result(bench.patience)
-    event.synchronize(timeout=bench.patience)
+    future.result(bench.timeout)
+    event.synchronize(timeout=bench.timeout)
     equal(log, [0, 1, 2, 3, 4], "what ran after the stream was dropped")
 
 
@@ -51,10 +51,10 @@ def close_drains_and_closing_twice_is_fine(bench: Bench) -> None:
         stream.submit(log.append, number)
     event = stream.record_event()
     expect(not stream.closed, "open before close()")
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
     equal(log, list(range(20)), "what ran before close() returned")
     expect(stream.closed and event.query(), "closed, and its events are complete")
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
 
 
 @check("close-drains", "concurrent")
@@ -64,7 +64,7 @@ def a_close_that_timed_out_can_be_repeated(bench: Bench) -> None:
     future = stream.submit(int, "5")
     raises(TimeoutError, lambda: stream.close(timeout=0), "close() of a held stream")
     hold.release()
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
     equal(future.result(0), 5, "work that was queued")
 
 
@@ -72,11 +72,11 @@ def a_close_that_timed_out_can_be_repeated(bench: Bench) -> None:
 def an_event_of_a_closed_stream_still_answers(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = stream.record_event()
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
     expect(event.query() is True, "it is over")
     event.synchronize(timeout=0)
     other.wait_event(event)
-    equal(other.submit(int, "1").result(bench.patience), 1, "work behind a wait for it")
+    equal(other.submit(int, "1").result(bench.timeout), 1, "work behind a wait for it")
 
 
 @check("close-drains")
@@ -85,7 +85,7 @@ def with_does_not_close_a_stream(bench: Bench) -> None:
     with stream:
         stream.submit(int)
     expect(not stream.closed, "a stream is open after `with`")
-    equal(stream.submit(int, "4").result(bench.patience), 4, "work afterwards")
+    equal(stream.submit(int, "4").result(bench.timeout), 4, "work afterwards")
 
 
 @check("references-released")
@@ -103,7 +103,7 @@ def work_and_its_arguments_are_released_when_it_is_complete(bench: Bench) -> Non
     stream.submit(things[2])
     things.clear()
     hold.release()
-    raises(Boom, lambda: stream.synchronize(timeout=bench.patience), "synchronize")
+    raises(Boom, lambda: stream.synchronize(timeout=bench.timeout), "synchronize")
     for reference, how in zip(references, ("ran", "failed", "was skipped"), strict=True):
         bench.is_freed(reference, f"work that {how}")
 
@@ -112,7 +112,7 @@ def work_and_its_arguments_are_released_when_it_is_complete(bench: Bench) -> Non
 def dropped_streams_events_and_futures_are_freed(bench: Bench) -> None:
     stream = Stream(bench.device)
     event, future = stream.record_event(), stream.submit(int)
-    future.result(bench.patience)
+    future.result(bench.timeout)
     references: tuple[Callable[[], object], ...] = (weakref.ref(stream), weakref.ref(event), weakref.ref(future))
     del stream, event, future
     for reference, name in zip(references, ("stream", "event", "future"), strict=True):

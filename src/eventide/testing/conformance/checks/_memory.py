@@ -38,8 +38,8 @@ def a_freed_buffer_refuses_to_be_used(bench: Bench) -> None:
 def the_host_reads_and_writes_a_buffer_and_work_sees_it(bench: Bench) -> None:
     stream, buffer = bench.stream(), empty(8, bench.device)
     memoryview(buffer)[:] = b"eight by"
-    equal(stream.submit(lambda: bytes(memoryview(buffer))).result(bench.patience), b"eight by", "what work reads")
-    stream.submit(lambda: memoryview(buffer).__setitem__(slice(0, 5), b"seven")).result(bench.patience)
+    equal(stream.submit(lambda: bytes(memoryview(buffer))).result(bench.timeout), b"eight by", "what work reads")
+    stream.submit(lambda: memoryview(buffer).__setitem__(slice(0, 5), b"seven")).result(bench.timeout)
     equal(bytes(memoryview(buffer)), b"seven by", "what the host reads")
     view = memoryview(buffer)
     raises(BufferError, buffer.free, "free() while a view exists")
@@ -61,7 +61,7 @@ def memory_lives_until_the_streams_given_to_record_stream_are_past_it(bench: Ben
     others = [empty(4096, bench.device) for _ in range(20)]
     expect(bench.virtual or address not in {other.ptr for other in others}, "memory in use is not given out again")
     hold.release()
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     bench.eventually(lambda: stream.query() and (address,) in freed, "the deallocation")
 
 
@@ -71,7 +71,7 @@ def memory_that_is_not_there_is_an_error_and_leaves_the_device_usable_from_every
     raises((MemoryError, DeviceError), lambda: empty(2**60, bench.device), "an exabyte")
     stream = bench.stream()
     equal(bench.background(lambda: empty(8, bench.device).nbytes).result(), 8, "memory for another thread")
-    equal(bench.background(lambda: stream.submit(int, "3").result(bench.patience)).result(), 3, "work of another one")
+    equal(bench.background(lambda: stream.submit(int, "3").result(bench.timeout)).result(), 3, "work of another one")
 
 
 @check("copy", "copy")
@@ -85,7 +85,7 @@ def copies_go_in_every_direction_in_the_order_of_the_stream(bench: Bench) -> Non
     future = stream.copy(back, second)
     bench.stays(lambda: not future.done() and back == bytes(8), "a copy waits for its turn")
     hold.release()
-    equal(future.result(bench.patience), None, "the value of a copy")
+    equal(future.result(bench.timeout), None, "the value of a copy")
     equal(bytes(back), b"new text", "what was copied back")
 
 
@@ -95,8 +95,8 @@ def a_copy_that_cannot_be_is_refused_and_changes_nothing(bench: Bench) -> None:
     raises(UsageValueError, lambda: stream.copy(buffer, b"abc"), "sizes that differ", "8")
     raises(TypeError, lambda: stream.copy(buffer, 5), "a copy of a number")
     raises(UsageValueError, lambda: stream.copy(bytearray(4), memoryview(bytes(8))[::2]), "strides", "contiguous")
-    stream.synchronize(timeout=bench.patience)
-    equal(stream.submit(int, "3").result(bench.patience), 3, "work afterwards")
+    stream.synchronize(timeout=bench.timeout)
+    equal(stream.submit(int, "3").result(bench.timeout), 3, "work afterwards")
 
 
 @check("copy", "copy")
@@ -106,7 +106,7 @@ def a_copy_behind_a_failure_is_not_made(bench: Bench) -> None:
     stream.submit(boom)
     future = stream.copy(target, b"new")
     hold.release()
-    refusal = future.exception(bench.patience)
+    refusal = future.exception(bench.timeout)
     expect(isinstance(refusal, StreamError), f"the copy fails with StreamError, not {refusal!r}")
     equal(bytes(target), bytes(3), "its target")
 
@@ -115,13 +115,13 @@ def a_copy_behind_a_failure_is_not_made(bench: Bench) -> None:
 def both_ends_of_a_copy_live_until_it_is_over(bench: Bench) -> None:
     stream, target = bench.stream(), bytearray(16)
     source = empty(16, bench.device)
-    stream.copy(source, b"m" * 16).result(bench.patience)
+    stream.copy(source, b"m" * 16).result(bench.timeout)
     reference = weakref.ref(source)
     hold = bench.hold(stream)
     future = stream.copy(target, source)
     del source
     gc.collect()
     hold.release()
-    future.result(bench.patience)
+    future.result(bench.timeout)
     equal(bytes(target), b"m" * 16, "what was copied from a buffer that was dropped")
     bench.is_freed(reference, "the source")

@@ -1,4 +1,4 @@
-"""Pools: events used again are as good as new."""
+"""Pools: reused events behave like new ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def the_event_that_came_back_last_goes_out_first_with_its_id(bench: Bench) -> No
     events = [pool.acquire() for _ in range(3)]
     for event in events:
         event.record(stream)
-        event.synchronize(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
     numbers = [event.event_id for event in events]
     for index in (1, 0, 2):
         pool.release(events[index])
@@ -49,9 +49,9 @@ def an_event_released_while_pending_is_as_good_as_new(bench: Bench) -> None:
     expect(again.query() is True, "unrecorded, it is done")
     again.synchronize(timeout=0)
     other.wait_event(again)
-    equal(other.submit(int, "2").result(bench.patience), 2, "work behind a wait for it")
+    equal(other.submit(int, "2").result(bench.timeout), 2, "work behind a wait for it")
     again.record(other)
-    again.synchronize(timeout=bench.patience)
+    again.synchronize(timeout=bench.timeout)
     hold.release()
 
 
@@ -63,14 +63,14 @@ def a_reused_event_waits_for_its_own_record(bench: Bench) -> None:
     def use_again(way: Callable[[Stream], Hold]) -> None:
         event = pool.acquire()
         event.record(stream)
-        event.synchronize(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
         del event
         again = pool.acquire()
         hold = way(stream)
         again.record(stream)
         bench.stays(lambda: again.query() is False, "its own record is pending")
         hold.release()
-        again.synchronize(timeout=bench.patience)
+        again.synchronize(timeout=bench.timeout)
 
     for way in (bench.hold, bench.stall, bench.hold, bench.stall):
         use_again(way)
@@ -93,7 +93,7 @@ def events_of_a_pool_with_a_stream_are_recorded_and_waited_for_there(bench: Benc
     mine, theirs = stream.stream_id, other.stream_id
     equal(recorded.streams, [mine, mine, mine, mine, theirs, theirs], "the streams of records and waits")
     for each in (event, stream, other):
-        each.synchronize(timeout=bench.patience)
+        each.synchronize(timeout=bench.timeout)
 
 
 class _Streams(hooks.Observer):
@@ -121,11 +121,11 @@ def every_verb_takes_an_id(bench: Bench) -> None:
     future = other.submit(log.append, "second")
     raises(TimeoutError, lambda: pool.synchronize(number, timeout=0), "synchronize by id")
     hold.release()
-    pool.synchronize(number, timeout=bench.patience)
-    future.result(bench.patience)
+    pool.synchronize(number, timeout=bench.timeout)
+    future.result(bench.timeout)
     equal(log, ["first", "second"], "the order over two streams")
     pool.release(number)
-    equal(pool.acquire_id(), number, "the id that goes out next")
+    equal(pool.acquire_id(), number, "the id that is acquired next")
 
 
 @check("pool-by-id", "timing")
@@ -134,7 +134,7 @@ def times_are_taken_by_id_as_well(bench: Bench) -> None:
     start, end = pool.acquire_id(enable_timing=True), pool.acquire_id(enable_timing=True)
     for number in (start, end):
         pool.record(number, stream)
-    pool.synchronize(end, timeout=bench.patience)
+    pool.synchronize(end, timeout=bench.timeout)
     expect(pool.elapsed_time(start, end) >= 0, "milliseconds between two ids")
 
 
@@ -144,13 +144,13 @@ def an_unknown_id_is_an_event_error_and_leaves_the_pool_usable_from_every_thread
     pool, together = bench.pool(), threading.Barrier(3)
 
     def use(stream: Stream) -> int:
-        together.wait(bench.patience)
+        together.wait(bench.timeout)
         for _ in range(5):
-            for verb in _verbs(pool, stream, bench.patience):
+            for verb in _verbs(pool, stream, bench.timeout):
                 raises(EventError, verb, "an unknown id", str(UNKNOWN))
             number = pool.acquire_id()
             pool.record(number, stream)
-            pool.synchronize(number, timeout=bench.patience)
+            pool.synchronize(number, timeout=bench.timeout)
             pool.release(number)
         return 1
 
@@ -159,12 +159,12 @@ def an_unknown_id_is_an_event_error_and_leaves_the_pool_usable_from_every_thread
     equal(pool.stats().in_use, 0, "events in use afterwards")
 
 
-def _verbs(pool: EventPool, stream: Stream, patience: float) -> tuple[Callable[[], object], ...]:
+def _verbs(pool: EventPool, stream: Stream, timeout: float) -> tuple[Callable[[], object], ...]:
     return (
         lambda: pool.record(UNKNOWN, stream),
         lambda: pool.wait(UNKNOWN, stream),
         lambda: pool.query(UNKNOWN),
-        lambda: pool.synchronize(UNKNOWN, timeout=patience),
+        lambda: pool.synchronize(UNKNOWN, timeout=timeout),
         lambda: pool.elapsed_time(UNKNOWN, UNKNOWN),
         lambda: pool.release(UNKNOWN),
     )

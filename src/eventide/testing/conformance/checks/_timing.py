@@ -28,7 +28,7 @@ def elapsed_time_checks_the_type_first_and_timing_next(bench: Bench) -> None:
 def elapsed_time_wants_timing_of_both_events(bench: Bench) -> None:
     stream = bench.stream()
     timed, plain = bench.done(stream, enable_timing=True), stream.record_event()
-    plain.synchronize(timeout=bench.patience)
+    plain.synchronize(timeout=bench.timeout)
     raises(ValueError, lambda: timed.elapsed_time(plain), "the end has no timing", NO_TIMING)
     raises(ValueError, lambda: plain.elapsed_time(timed), "the start has no timing", NO_TIMING)
     raises(ValueError, lambda: plain.completed_at, "completed_at without timing", "enable_timing=True")
@@ -53,7 +53,7 @@ def elapsed_time_of_a_pending_event_says_to_synchronize_first(bench: Bench) -> N
         expect(not isinstance(error, ValueError), "calling too early is not a ValueError")
     raises(RuntimeError, lambda: pending.completed_at, "completed_at of a pending event", "synchronize")
     hold.release()
-    pending.synchronize(timeout=bench.patience)
+    pending.synchronize(timeout=bench.timeout)
     expect(isinstance(done.elapsed_time(pending), float), "milliseconds as a float, once both are done")
 
 
@@ -64,8 +64,8 @@ def elapsed_time_may_be_called_twice_and_after_synchronize(bench: Bench) -> None
     start = bench.recorded(stream, enable_timing=True)
     stream.submit(sum, range(1000))
     end = bench.recorded(stream, enable_timing=True)
-    end.synchronize(timeout=bench.patience)
-    end.synchronize(timeout=bench.patience)
+    end.synchronize(timeout=bench.timeout)
+    end.synchronize(timeout=bench.timeout)
     equal(len({start.elapsed_time(end) for _ in range(3)}), 1, "different answers to one question")
 
 
@@ -76,7 +76,7 @@ def elapsed_time_is_the_difference_of_the_completion_times_in_milliseconds(bench
     hold = bench.hold(stream)
     end = bench.recorded(stream, enable_timing=True)
     hold.release()
-    end.synchronize(timeout=bench.patience)
+    end.synchronize(timeout=bench.timeout)
     took = (end.completed_at - start.completed_at) / 1e6
     expect(isinstance(end.completed_at, int), "completed_at is in whole nanoseconds")
     # One is on the device's clock and one on the host's: two quartz clocks differ by 200 ppm at most.
@@ -95,7 +95,7 @@ def times_of_one_stream_never_run_backwards(bench: Bench) -> None:
         if number % 3 == 0:
             stream.submit(sum, range(100))
         events.append(bench.recorded(stream, enable_timing=True))
-    stream.synchronize(timeout=bench.patience)
+    stream.synchronize(timeout=bench.timeout)
     times = [event.completed_at for event in events]
     expect(all(first <= second for first, second in pairwise(times)), f"times in stream order never fall: {times}")
 
@@ -110,7 +110,7 @@ def a_time_is_when_the_device_passed_the_marker_not_when_the_host_noticed(bench:
         bench.pause()
         last = bench.done(other, enable_timing=True)
         noticed = last.completed_at
-        first.synchronize(timeout=bench.patience)
+        first.synchronize(timeout=bench.timeout)
         late.append(first.completed_at - noticed)
         if late[-1] <= 0:
             return
@@ -125,7 +125,7 @@ def a_time_is_not_before_the_end_of_the_work_in_front_of_the_marker(bench: Bench
         event = bench.recorded(stream, enable_timing=True)
         meanwhile = bench.done(other, enable_timing=True)
         hold.release()
-        event.synchronize(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
         expect(meanwhile.elapsed_time(event) >= 0, "a marker is passed after all that was done while it was pending")
 
 
@@ -137,7 +137,7 @@ def a_wait_orders_the_times_of_two_streams(bench: Bench) -> None:
     other.wait_event(start)
     end = bench.recorded(other, enable_timing=True)
     hold.release()
-    end.synchronize(timeout=bench.patience)
+    end.synchronize(timeout=bench.timeout)
     expect(start.elapsed_time(end) >= 0, "what waited is not earlier than what it waited for")
 
 
@@ -151,7 +151,7 @@ def a_time_does_not_change_until_a_new_record(bench: Bench) -> None:
     hold = bench.hold(stream)
     event.record(stream)
     hold.release()
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
     expect(event.completed_at > before, "a record behind more work has a later time")
 
 

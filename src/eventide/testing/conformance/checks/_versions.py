@@ -21,7 +21,7 @@ def a_later_record_does_not_delay_a_wait(bench: Bench) -> None:
     hold = bench.hold(stream)
     event.record(stream)
     future = other.submit(int, "4")
-    equal(future.result(bench.patience), 4, "work behind a wait for the first record, while the second is pending")
+    equal(future.result(bench.timeout), 4, "work behind a wait for the first record, while the second is pending")
     expect(event.query() is False, "the second record is still pending")
     hold.release()
 
@@ -36,7 +36,7 @@ def a_pending_wait_ends_with_the_record_it_was_made_for(bench: Bench) -> None:
     second = bench.hold(stream, behind=True)
     event.record(stream)
     first.release()
-    equal(future.result(bench.patience), 4, "work behind a wait for the first record, while the second is pending")
+    equal(future.result(bench.timeout), 4, "work behind a wait for the first record, while the second is pending")
     expect(event.query() is False, "the second record is still pending")
     second.release()
 
@@ -50,10 +50,10 @@ def a_later_record_does_not_release_a_wait(bench: Bench) -> None:
     other.wait_event(event)
     future = other.submit(log.append, "second")
     event.record(idle)
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)
     bench.stays(lambda: not future.done(), "a wait for a pending record is not released by a later one that is done")
     hold.release()
-    future.result(bench.patience)
+    future.result(bench.timeout)
     equal(log, ["first", "second"], "the order over two streams")
 
 
@@ -67,7 +67,7 @@ def query_refers_to_the_newest_record(bench: Bench) -> None:
         event.record(stream)
         bench.stays(lambda: event.query() is False, "query is False while the second record is pending")
         event.record(idle)
-        event.synchronize(timeout=bench.patience)
+        event.synchronize(timeout=bench.timeout)
         expect(event.query() is True, "query is True once the third record is done")
         equal(event.version, 3, "the version after three records")
         hold.release()
@@ -83,13 +83,13 @@ def a_new_marker_is_independent_of_the_markers_before_it(bench: Bench) -> None:
         stream = bench.stream()
         for event in [bench.done(stream) for _ in range(8)]:
             event.record(stream)
-            event.synchronize(timeout=bench.patience)
+            event.synchronize(timeout=bench.timeout)
         hold = way(stream)
         events = [stream.record_event() for _ in range(6)]
         bench.stays(lambda: not any(event.query() for event in events), "new markers behind a hold are pending")
         hold.release()
         for event in events:
-            event.synchronize(timeout=bench.patience)
+            event.synchronize(timeout=bench.timeout)
 
     use_again(bench.hold)
     use_again(bench.stall)
@@ -104,11 +104,11 @@ def an_event_may_be_used_from_several_threads_at_once(bench: Bench) -> None:
             event.record(streams[number])
             event.wait(streams[(number + 1) % 3])
             event.query()
-            event.synchronize(timeout=bench.patience)
+            event.synchronize(timeout=bench.timeout)
         return number
 
     threads = [bench.background(partial(use, number)) for number in range(3)]
     equal([thread.result() for thread in threads], [0, 1, 2], "three threads with one event")
     equal(event.version, 60, "the version after 60 records")
     for stream in streams:
-        stream.synchronize(timeout=bench.patience)
+        stream.synchronize(timeout=bench.timeout)

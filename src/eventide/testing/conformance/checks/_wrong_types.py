@@ -39,14 +39,14 @@ def wrong_types_are_type_errors_and_change_nothing(bench: Bench) -> None:
     for verb in verbs:
         raises(TypeError, partial(verb, [object()]), f"{getattr(verb, '__name__', verb)} of a list")
     equal(event.version, 0, "the version of an event that was never recorded")
-    equal(stream.submit(int, "3").result(bench.patience), 3, "work of the stream afterwards")
+    equal(stream.submit(int, "3").result(bench.timeout), 3, "work of the stream afterwards")
 
 
 @check("closed-stream")
 def every_verb_of_a_closed_stream_is_a_stream_error(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = bench.done(other)
-    stream.close(timeout=bench.patience)
+    stream.close(timeout=bench.timeout)
     verbs: dict[str, Callable[[], object]] = {
         "submit": lambda: stream.submit(int),
         "record_event": stream.record_event,
@@ -55,7 +55,7 @@ def every_verb_of_a_closed_stream_is_a_stream_error(bench: Bench) -> None:
         "wait": lambda: event.wait(stream),
         "wait_stream": lambda: stream.wait_stream(other),
         "query": stream.query,
-        "synchronize": lambda: stream.synchronize(timeout=bench.patience),
+        "synchronize": lambda: stream.synchronize(timeout=bench.timeout),
     }
     for name, verb in verbs.items():
         raises(StreamError, verb, f"{name} of a closed stream", "closed")
@@ -73,4 +73,4 @@ def recording_an_event_on_a_stream_of_another_device_type_is_a_value_error(bench
     raises(ValueError, lambda: event.record(foreign), "a stream of another device type", bench.kind)
     event.record(bench.stream())
     raises(ValueError, lambda: event.record(foreign), "a stream of another device type", bench.kind)
-    event.synchronize(timeout=bench.patience)
+    event.synchronize(timeout=bench.timeout)

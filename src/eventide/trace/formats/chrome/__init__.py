@@ -1,7 +1,7 @@
 """Chrome JSON: writes it, and reads that of any tool; Kineto's files have this format.
 
 _writer  _layout                      writes
-_eventide_member  _memory             columns of ours that the events lack, and torch's `[memory]`, in both directions
+_eventide_member  _memory             columns that the events lack, and torch's `[memory]`, in both directions
 _reader  _metadata  _flows  _stacks   reads; tracks, categories and edges come from trace.linking
 """
 

@@ -1,4 +1,4 @@
-"""The member `eventide` of Chrome JSON: columns of ours that the events lack, as Parquet; written and restored.
+"""The member `eventide` of Chrome JSON: columns that the events lack, as Parquet; written and restored.
 
 Names, times and arguments are in the events, in the order of the file; the rest of each row is here.
 """
@@ -36,12 +36,12 @@ def describe(trace: Trace, orders: dict[str, Ints]) -> dict[str, Any]:
     for name in WHOLE:
         if trace.tables[name].num_rows:
             tables[name] = _text(trace.tables[name])
-    for name, said in IN_EVENTS.items():
+    for name, columns_there in IN_EVENTS.items():
         table = trace.tables[name]
         if name == "counters" and not pc.all(pc.is_finite(table.column("value"))).as_py():
             tables[name] = _text(table)  # JSON has no such numbers
         elif table.num_rows:
-            columns = [column for column in table.column_names if column not in said]
+            columns = [column for column in table.column_names if column not in columns_there]
             rest = table.select([column for column in columns if table.column(column).null_count < table.num_rows])
             if not np.array_equal(orders[name], np.arange(table.num_rows)):
                 rest = rest.take(orders[name])
@@ -64,7 +64,7 @@ def restore(read: Trace, own: dict[str, Any]) -> Trace:
         return _as_read(read, f"it was written by another version of Eventide ({own.get('version')})")
     kept = {name: from_bytes(base64.b64decode(text)) for name, text in own["tables"].items()}
     tables: dict[str, Any] = {name: kept[name] for name in WHOLE if name in kept}
-    for name, said in IN_EVENTS.items():
+    for name, columns_there in IN_EVENTS.items():
         rest = kept.get(name)
         if rest is None:
             continue
@@ -76,7 +76,7 @@ def restore(read: Trace, own: dict[str, Any]) -> Trace:
             return _as_read(read, f"there are {events.num_rows} {name} and {rest.num_rows} were written")
         back = np.argsort(rest.column("row").to_numpy())
         columns = {column: rest.column(column).take(back) for column in rest.column_names if column != "row"}
-        for column in said:  # rows from other events, such as counters of memory, follow
+        for column in columns_there:  # rows from other events, such as counters of memory, follow
             columns[column] = events.column(column).slice(0, rest.num_rows).take(back)
         if "args" in columns:
             columns["args"] = strip(columns["args"])

@@ -124,11 +124,11 @@ def _with_errors(args: pa.Array, errors: Codes, names: Names) -> pa.Array:
         return args
     used, codes = names.codes(errors[rows])
     alone = [json.dumps({"error": names[number]}) for number in used.tolist()]
-    said = [
+    descriptions = [
         alone[code] if text is None else json.dumps({**json.loads(text), "error": names[int(used[code])]})
         for text, code in zip(args.take(pa.array(rows)).to_pylist(), codes.tolist(), strict=True)
     ]
-    return pc.replace_with_mask(args, pa.array(errors != 0), pa.array(said, args.type))
+    return pc.replace_with_mask(args, pa.array(errors != 0), pa.array(descriptions, args.type))
 
 
 def _instants(instants: Any, known: Known) -> Columns:

@@ -1,7 +1,7 @@
 """Recordings of a device in virtual time: what the host did is put on that clock too.
 
 Each time the host's virtual clock moves, `sim` records where it was and is as a counter, at the real time. In between
-the virtual clock stands still: the host's own code costs nothing there.
+the virtual clock does not advance: the host's own code costs nothing there.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def on_virtual_clock(trace: Trace) -> Trace:
     begin = min(int(real[0]), _earliest_on_host(trace))
     problem = _problem(trace, rows, begin, int(clock[-1]))
     if problem is not None:
-        said = (
+        warning = (
             f"host times are real and times of virtual devices are not: {problem}; durations across both mean nothing"
         )
-        return trace.replace({"warnings": [*trace.metadata["warnings"], said]})
+        return trace.replace({"warnings": [*trace.metadata["warnings"], warning]})
     return _moved(trace, real, clock, begin)
 
 

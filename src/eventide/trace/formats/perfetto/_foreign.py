@@ -59,21 +59,21 @@ def _tracks(rows: dict[int, Any], number: dict[int, int]) -> dict[str, Any]:
 
 
 def _categories(args: pa.Array, category: pa.DictionaryArray) -> tuple[pa.Array, pa.DictionaryArray]:
-    """The category if it is one of ours; `span` if there is none; else `other`, with the original in the args."""
+    """The category if Eventide has it; `span` if there is none; else `other`, with the original in the args."""
     words = category.dictionary.to_pylist()
     known = [word if word in CATEGORIES else "other" if word else "span" for word in words]
     coded = pa.DictionaryArray.from_arrays(category.indices, pa.array(known, pa.string())).cast(pa.string())
     if "other" in known:
-        said = zip(args.to_pylist(), category.to_pylist(), coded.to_pylist(), strict=True)
-        args = pa.array([_say(text, word) if our == "other" else text for text, word, our in said], pa.string())
+        rows = zip(args.to_pylist(), category.to_pylist(), coded.to_pylist(), strict=True)
+        args = pa.array([_say(text, word) if our == "other" else text for text, word, our in rows], pa.string())
     return args, coded.dictionary_encode()
 
 
 def _say(args: str | None, category: str) -> str:
     import json
 
-    said = json.dumps({"cat": category}, ensure_ascii=False)
-    return said if args in {None, "{}"} else f"{said[:-1]}, {args[1:] if args else ''}"
+    member = json.dumps({"cat": category}, ensure_ascii=False)
+    return member if args in {None, "{}"} else f"{member[:-1]}, {args[1:] if args else ''}"
 
 
 def _counters(values: dict[str, Any], rows: dict[int, Any], number: dict[int, int]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
 
 
 def _own(found: dict[str, Any], texts: pa.Array, path: Path, size: dict[str, int], warnings: list[str]) -> Trace:
-    """A trace of ours; of one that was cut the account has the bytes and the rows that are lost."""
+    """A trace that Eventide wrote; of one that was cut the account has the bytes and the rows that are lost."""
     about = json.loads(found["about"])
     if about["version"] > VERSION:
         words = f"the file has version {about['version']} and this Eventide reads {VERSION}; install a newer one"
