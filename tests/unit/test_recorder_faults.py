@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
+import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -227,6 +230,18 @@ def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: 
         recover_trace(file)
     finally:
         os.kill(child, signal.SIGKILL)
+    assert marks(et.open_trace(file)) == [1]
+
+
+def test_a_lock_that_a_killed_process_keeps_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "a.eventide"
+    (buffer,) = kill_a_recording(file)
+    lock = buffer.open("r+b")
+    fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    end = threading.Timer(0.05, lock.close)
+    end.start()
+    recover_trace(file)
+    end.join()
     assert marks(et.open_trace(file)) == [1]
 
 
