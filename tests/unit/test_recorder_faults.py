@@ -258,7 +258,8 @@ def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path
             recover_trace(gone)
             assert not buffer.exists()
             buffer.write_bytes(as_killed[1])
-            gone.write_bytes(as_killed[0])
+            (tmp_path / "again").write_bytes(as_killed[0])
+            (tmp_path / "again").replace(gone)  # at once: without its file the buffer is stale
     finally:
         os.kill(looking, signal.SIGKILL)
         os.waitpid(looking, 0)
