@@ -238,8 +238,10 @@ void PolledStream::poll_waits(uint64_t before) {
         std::vector<Ref<Marker>> waits;
         size_t next = 0;
     };
+    std::vector<Ref<Marker>> first = unpolled_waits(before);
+    if (first.empty()) return;
     std::vector<Visit> path;
-    path.push_back({{}, unpolled_waits(before)});
+    path.push_back({{}, std::move(first)});
     std::set<Marker*> visited;
     std::vector<Ref<Marker>> kept;  // the visited ones, so that none is used again meanwhile
     while (!path.empty()) {
