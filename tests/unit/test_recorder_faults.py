@@ -215,14 +215,16 @@ def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: 
     file, (read, write) = tmp_path / "a.eventide", os.pipe()
     killed = os.fork()
     if not killed:
-        et.Recorder(file, buffer=1 << 20).start()
-        et.instant("1")
-        child = ctypes.CDLL(None)._Fork()
-        if not child:
-            os.close(write)
-            signal.pause()
-        os.write(write, child.to_bytes(4, "little"))
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            et.Recorder(file, buffer=1 << 20).start()
+            et.instant("1")
+            child = ctypes.CDLL(None)._Fork()
+            if not child:
+                os.close(write)
+                signal.pause()
+            os.write(write, child.to_bytes(4, "little"))
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
     os.close(write)
     os.waitpid(killed, 0)
     child = int.from_bytes(os.read(read, 4), "little")
