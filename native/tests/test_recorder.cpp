@@ -281,6 +281,26 @@ TEST(a_thread_that_a_stop_gave_up_on_goes_on_putting_into_what_it_had) {
     CHECK(read(folder / "b", raw).counters.time.size() == 1);
 }
 
+// A thread that was suspended while it attached, for longer than stop() waits, finds no session; or the next one.
+TEST(a_thread_that_attaches_after_the_stop_puts_nothing) {
+    Folder folder;
+    const uint32_t ended = start({.path = folder / "a", .buffer_bytes = small});
+    stop();
+    on = ended;  // as that thread read it
+    int kept = -1;
+    std::thread([&] { kept = put_some(1); }).join();
+    on = 0;
+    CHECK(kept == 0);
+    start({.path = folder / "b", .buffer_bytes = small});
+    const uint32_t running = on.exchange(ended);
+    std::thread([&] { kept = put_some(1); }).join();
+    on = running;
+    CHECK(kept == 0);
+    stop();
+    RawTrace raw;
+    CHECK(read(folder / "b", raw).counters.time.empty());
+}
+
 TEST(a_forked_child_has_no_recording) {
     wait_until_no_other_thread_is_left();
     Folder folder;

@@ -141,10 +141,10 @@ def test_a_ring_of_three_works_is_broken_once(make_stream):
 
 
 def test_a_chain_of_any_number_of_streams_is_searched(gate):
-    """On a thread with a stack of 1 MiB: a search by recursion needed twice that."""
+    """On a thread with a stack of 512 KiB: a search by recursion needed twice that."""
     cpu = et.Stream("cpu")
     gate.hold(cpu)
-    streams = [et.Stream("sim") for _ in range(20_000)]
+    streams = [et.Stream("sim") for _ in range(10_000)]
     streams[0].wait_event(cpu.record_event())
     for first, second in itertools.pairwise(streams):
         second.wait_event(first.record_event())
@@ -154,7 +154,7 @@ def test_a_chain_of_any_number_of_streams_is_searched(gate):
         own = et.Stream("sim")
         raised.append(own.submit(last.synchronize, 0.0).exception(TIMEOUT))  # runs here: sim has no threads
 
-    before = threading.stack_size(1 << 20)
+    before = threading.stack_size(1 << 19)
     thread = threading.Thread(target=search)
     thread.start()
     threading.stack_size(before)

@@ -1,14 +1,17 @@
 """Threads, forks, Ctrl-C and subinterpreters on devices that the core polls."""
 
+import dataclasses
 import os
 import subprocess
 import sys
 import textwrap
+import threading
 import weakref
 
 import pytest
 
 import eventide as et
+from eventide.backends import DeviceBackend, MarkerState
 from tests import immediate_device  # noqa: F401 - registers the device
 from tests.helpers import TIMEOUT, eventually
 
@@ -236,3 +239,54 @@ def test_callbacks_of_polled_streams_hold_the_gil_after_a_subinterpreter_was_mad
         """
     )
     assert (ended.returncode, ended.stdout) == (0, "200\n"), ended.stderr
+
+
+class Passive(DeviceBackend):
+    """Its markers pass all at once; nothing polls them before the last one"""
+
+    type = "passive"
+    state = MarkerState.PENDING
+
+    def capabilities(self, index):
+        flags = dict.fromkeys((field.name for field in dataclasses.fields(et.Capabilities)), False)
+        return et.Capabilities(**{**flags, "deferred": True, "clock": "CLOCK_MONOTONIC"})
+
+    def open_stream(self, index, priority):
+        return object()
+
+    def submit(self, stream, work):
+        work.run()
+
+    def make_marker(self, stream, timing):
+        return object()
+
+    def wait(self, stream, marker):
+        pass
+
+    def poll(self, marker):
+        return self.state
+
+    def completed_at(self, marker):
+        return 0
+
+
+def test_a_chain_of_any_number_of_streams_is_polled():
+    """On a thread with a stack of 512 KiB: polling what each stream waited for by recursion needed ten times that."""
+    et.Device.register(Passive)
+    streams = [et.Stream("passive") for _ in range(10_000)]
+    event = streams[0].record_event()
+    for stream in streams[1:]:
+        stream.wait_event(event)
+        event = stream.record_event()
+    Passive.state = MarkerState.DONE
+    states = []
+    before = threading.stack_size(1 << 19)
+    thread = threading.Thread(target=lambda: states.append(event.query()))
+    thread.start()
+    threading.stack_size(before)
+    thread.join(TIMEOUT)
+    assert states == [True]
+    assert all(each.query() for each in streams)
+    del stream
+    streams.clear()
+    et.Device.unregister("passive")

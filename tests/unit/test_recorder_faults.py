@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
+import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -212,14 +215,16 @@ def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: 
     file, (read, write) = tmp_path / "a.eventide", os.pipe()
     killed = os.fork()
     if not killed:
-        et.Recorder(file, buffer=1 << 20).start()
-        et.instant("1")
-        child = ctypes.CDLL(None)._Fork()
-        if not child:
-            os.close(write)
-            signal.pause()
-        os.write(write, child.to_bytes(4, "little"))
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            et.Recorder(file, buffer=1 << 20).start()
+            et.instant("1")
+            child = ctypes.CDLL(None)._Fork()
+            if not child:
+                os.close(write)
+                signal.pause()
+            os.write(write, child.to_bytes(4, "little"))
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
     os.close(write)
     os.waitpid(killed, 0)
     child = int.from_bytes(os.read(read, 4), "little")
@@ -227,6 +232,18 @@ def test_a_child_of_a_killed_process_does_not_keep_its_recording_open(tmp_path: 
         recover_trace(file)
     finally:
         os.kill(child, signal.SIGKILL)
+    assert marks(et.open_trace(file)) == [1]
+
+
+def test_a_lock_that_a_killed_process_keeps_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "a.eventide"
+    (buffer,) = kill_a_recording(file)
+    lock = buffer.open("r+b")
+    fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    end = threading.Timer(0.05, lock.close)
+    end.start()
+    recover_trace(file)
+    end.join()
     assert marks(et.open_trace(file)) == [1]
 
 
@@ -243,7 +260,8 @@ def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path
             recover_trace(gone)
             assert not buffer.exists()
             buffer.write_bytes(as_killed[1])
-            gone.write_bytes(as_killed[0])
+            (tmp_path / "again").write_bytes(as_killed[0])
+            (tmp_path / "again").replace(gone)  # at once: without its file the buffer is stale
     finally:
         os.kill(looking, signal.SIGKILL)
         os.waitpid(looking, 0)

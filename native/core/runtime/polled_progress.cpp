@@ -1,5 +1,6 @@
 // How a polled stream detects completion; polled_stream.hpp describes the two steps.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -220,17 +221,42 @@ void PolledStream::execute(Work& work) {
     work.outcome.store(run_deferred(work, host_start, host_end), std::memory_order_release);
 }
 
-// The device is past these waits, but their markers may not have been polled yet. Oldest first, so that their streams,
-// which may wait for this one, have little left to poll.
+std::vector<Ref<Marker>> PolledStream::unpolled_waits(uint64_t before) const {
+    std::vector<Ref<Marker>> out;
+    std::lock_guard lock(m_);
+    for (const auto& wait : waits_)
+        if (wait.position < before && wait.marker->decided() == MarkerState::pending) out.push_back(wait.marker);
+    return out;
+}
+
+// The device is past these waits, but their markers may not have been polled yet, nor those that their streams waited
+// for. What was waited for comes first, so that polling finds nothing left to poll: a chain of streams may be of any
+// length, the stack is not.
 void PolledStream::poll_waits(uint64_t before) {
-    std::vector<Ref<Marker>> unpolled;
-    {
-        std::lock_guard lock(m_);
-        for (auto& wait : waits_)
-            if (wait.position < before && wait.marker->decided() == MarkerState::pending)
-                unpolled.push_back(wait.marker);
+    struct Visit {
+        Ref<Marker> marker;
+        std::vector<Ref<Marker>> waits;
+        size_t next = 0;
+    };
+    std::vector<Ref<Marker>> first = unpolled_waits(before);
+    if (first.empty()) return;
+    std::vector<Visit> path;
+    path.push_back({{}, std::move(first)});
+    std::set<Marker*> visited;
+    std::vector<Ref<Marker>> kept;  // the visited ones, so that none is used again meanwhile
+    while (!path.empty()) {
+        Visit& last = path.back();
+        if (last.next == last.waits.size()) {
+            const Ref<Marker> marker = std::move(last.marker);
+            path.pop_back();
+            if (marker) (void)marker->pending();
+            continue;
+        }
+        const Ref<Marker> marker = last.waits[last.next++];
+        if (!marker->stream().polled() || !visited.insert(marker.get()).second) continue;
+        kept.push_back(marker);
+        path.push_back({marker, static_cast<PolledStream&>(marker->stream()).unpolled_waits(marker->position())});
     }
-    for (auto& marker : unpolled) (void)marker->pending();
 }
 
 // The outcome of the work, from its run and from the device.

@@ -128,6 +128,7 @@ class PolledStream : public Stream {
     void announce();
     void finish_work(Passed& passed);
     void end_marker(Marker& marker);
+    std::vector<Ref<Marker>> unpolled_waits(uint64_t before) const;
     void poll_waits(uint64_t before);
     void poll_occasionally();
     Ref<Marker> first_marker() const;

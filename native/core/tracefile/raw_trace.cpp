@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -300,13 +301,24 @@ void write_all(const File& file, std::string_view bytes, uint64_t offset, const 
     }
 }
 
+// A killed process may have its memory, and the lock with it, for some milliseconds longer: as long as something reads
+// about its memory in /proc.
+FileLock take_lock_of_buffer(int fd) {
+    constexpr timespec pause{0, 10'000'000};
+    for (int tries = 0;; ++tries) {
+        const FileLock lock = try_lock_file(fd);
+        if (lock != FileLock::held || tries == 50) return lock;
+        nanosleep(&pause, nullptr);
+    }
+}
+
 }  // namespace
 
 void recover(const std::string& path) {
     const RawTrace raw = load(path);
     if (raw.closed) return;
     const File buffer(raw.buffer, O_RDWR);  // its lock is held until everything is saved
-    const FileLock lock = buffer ? try_lock_file(buffer.fd()) : FileLock::free;
+    const FileLock lock = buffer ? take_lock_of_buffer(buffer.fd()) : FileLock::free;
     if (lock == FileLock::held)
         throw Error(ErrorKind::usage, path + " is still being recorded; stop the recording, or its process, first");
     if (lock == FileLock::error) throw system_error(raw.buffer);
