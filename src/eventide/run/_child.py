@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from eventide.run._declares import declares_accesses
 from eventide.run._settings import Settings
 from eventide.run._tasks import trace_tasks
 
@@ -43,6 +44,7 @@ class RunRecording:
             from eventide import _native
             from eventide._util import process
             from eventide.recording import Recorder, note
+            from eventide.runtime.access import accesses_are_declared
 
             self._recorder = Recorder(
                 settings.path,
@@ -52,6 +54,8 @@ class RunRecording:
                 dump_on=signal.Signals[settings.dump_on] if settings.dump_on else None,
                 hang_seconds=settings.hang_seconds,
             )
+            if declares_accesses():
+                accesses_are_declared()
             self._recorder.start()
             self._began_ns = _native.now_ns()
             note({"run": self._run()})  # if the program is killed, its last record is the end
