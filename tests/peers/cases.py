@@ -31,7 +31,7 @@ CASES: dict[str, dict[str, str]] = {
         "test_inplace": "",
         "test_out": "",
         "test_nonzero": "",
-        "test_tensor_names": "the same accesses; a finding names the work and its buffers, not the operator's arguments",
+        "test_tensor_names": "the same accesses; a finding names the work and its buffers, not the operator's argument",
         "test_empty_kernel_launch": "",
         "test_simple_passing": "",
         "test_simple_error": "",

@@ -14,7 +14,7 @@ from tests.sanitized.buffers import consume, produce, transform
 
 
 def results_as_they_complete(device, bug):
-    """Nobody calls result(): that a Future is yielded says that it is done."""
+    """No call of result(): a Future that is yielded is done."""
     parts = [np.zeros(16) for _ in range(4)]
 
     def job(n):
@@ -86,7 +86,7 @@ def jobs_that_submit_jobs(device, bug):
 
 
 def pool_that_is_left(device, bug):
-    """Nobody asks for results: leaving the block joins the threads."""
+    """No call of result(): shutdown joins the threads."""
     data = np.zeros(40)
 
     def fill(n):

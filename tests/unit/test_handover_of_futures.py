@@ -18,7 +18,7 @@ from tests.unit.test_handover_promises import until
 
 
 def filled_by_threads(parts):
-    """A Future for each part, set by a thread of its own; all are set, which nobody has been told."""
+    """A Future for each part, set by a thread of its own; all are set, which no call has returned yet."""
     futures = [concurrent.futures.Future() for _ in parts]
 
     def worker(part, future):
@@ -31,7 +31,7 @@ def filled_by_threads(parts):
 
 
 @pytest.mark.parametrize(("others", "races"), [(True, 1), (False, 0)])
-def test_as_completed_tells_of_what_it_yields(others, races):
+def test_as_completed_orders_what_it_yields(others, races):
     with et.sanitize() as findings:
         parts = np.zeros((2, 4))
         futures, threads = filled_by_threads(parts)
@@ -56,7 +56,7 @@ def test_as_completed_keeps_no_future_that_it_has_yielded():
 
 
 @pytest.mark.parametrize("when", [concurrent.futures.FIRST_COMPLETED, concurrent.futures.ALL_COMPLETED])
-def test_wait_tells_of_what_it_returns_as_done(when):
+def test_wait_orders_what_it_returns_as_done(when):
     with et.sanitize() as findings:
         parts = np.zeros((2, 4))
         futures, threads = filled_by_threads(parts)
@@ -125,7 +125,7 @@ def test_a_barrier_orders_its_rounds(late, races):
     class Slow(threading.Barrier):
         def _exit(self):
             super()._exit()
-            if threading.current_thread() is slow:  # it has the lock: nobody arrives meanwhile
+            if threading.current_thread() is slow:  # it has the lock: no thread arrives meanwhile
                 self._cond.release()
                 until(lambda: arrived)
                 self._cond.acquire()

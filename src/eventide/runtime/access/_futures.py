@@ -1,4 +1,4 @@
-"""Futures of executors: who has a result, or is told that it is there, comes after it.
+"""Futures of executors: who has a result, or learns that it is there, comes after it.
 
 The locks and Events inside of ``concurrent.futures`` order more than that, by chance: they are not reported. ``wait``
 and ``as_completed`` may have been imported by name before, so what they call is patched.
@@ -61,10 +61,10 @@ def _callback_receives(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _yields(original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     """Of ``as_completed``: a Future that is yielded is done; others may be, but that is timing."""
-    return lambda *args, **kwargs: map(_told, original(*args, **kwargs))  # map keeps no reference to what it yields
+    return lambda *args, **kwargs: map(_received, original(*args, **kwargs))  # map keeps no reference to what it yields
 
 
-def _told(future: Any) -> Any:
+def _received(future: Any) -> Any:
     future.done()
     return future
 
