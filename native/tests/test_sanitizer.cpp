@@ -84,7 +84,7 @@ TEST(strided_views_meet_exactly_where_their_strides_match) {
     CHECK(overlap(view(12, 8, 16), view(0, 4, 16), 0, 64) == Overlap::certain);  // it runs over the end of a period
     CHECK(overlap(view(12, 4, 16), view(0, 4, 16), 0, 64) == Overlap::no);
     CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 48) == Overlap::certain);  // both repeat together after 48
-    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 4, 40) == Overlap::no);  // shorter than that: run by run
+    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 4, 40) == Overlap::no);       // shorter than that: run by run
     CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 40) == Overlap::certain);
     CHECK(overlap(view(0, 1, 1000003), view(3, 1, 1000033), 0, 1ull << 40) == Overlap::certain);
     CHECK(overlap(view(0, 4, 16), view(4, 4, 24), 0, 96) == Overlap::no);
@@ -97,7 +97,9 @@ TEST(strided_views_meet_exactly_where_their_strides_match) {
 }
 
 TEST(the_bytes_of_two_strided_views_are_compared_exactly) {
-    const auto has = [](const Entry& e, uint64_t at) { return (at % e.stride + e.stride - e.phase) % e.stride < e.run; };
+    const auto has = [](const Entry& e, uint64_t at) {
+        return (at % e.stride + e.stride - e.phase) % e.stride < e.run;
+    };
     uint64_t seed = 1;
     const auto random = [&](uint64_t below) { return (seed = seed * 6364136223846793005u + 1) / (1ull << 40) % below; };
     const auto view = [&] {
