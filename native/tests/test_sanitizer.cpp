@@ -84,7 +84,9 @@ TEST(strided_views_meet_exactly_where_their_strides_match) {
     CHECK(overlap(view(12, 8, 16), view(0, 4, 16), 0, 64) == Overlap::certain);  // it runs over the end of a period
     CHECK(overlap(view(12, 4, 16), view(0, 4, 16), 0, 64) == Overlap::no);
     CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 48) == Overlap::certain);  // both repeat together after 48
-    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 40) == Overlap::possible);
+    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 4, 40) == Overlap::no);       // shorter than that: run by run
+    CHECK(overlap(view(0, 4, 16), view(0, 4, 24), 0, 40) == Overlap::certain);
+    CHECK(overlap(view(0, 1, 1000003), view(3, 1, 1000033), 0, 1ull << 40) == Overlap::certain);
     CHECK(overlap(view(0, 4, 16), view(4, 4, 24), 0, 96) == Overlap::no);
     CHECK(overlap(view(0, 4, 16), view(4, 5, 24), 0, 96) == Overlap::certain);
     CHECK(overlap(view(0, 4, 16), dense, 4, 16) == Overlap::no);
@@ -92,6 +94,31 @@ TEST(strided_views_meet_exactly_where_their_strides_match) {
     Entry perhaps;
     perhaps.possible = true;
     CHECK(overlap(perhaps, dense, 0, 8) == Overlap::possible);
+}
+
+TEST(the_bytes_of_two_strided_views_are_compared_exactly) {
+    const auto has = [](const Entry& e, uint64_t at) {
+        return (at % e.stride + e.stride - e.phase) % e.stride < e.run;
+    };
+    uint64_t seed = 1;
+    const auto random = [&](uint64_t below) { return (seed = seed * 6364136223846793005u + 1) / (1ull << 40) % below; };
+    const auto view = [&] {
+        Entry e;
+        e.stride = uint32_t(2 + random(20));
+        e.run = uint32_t(1 + random(e.stride - 1));
+        e.phase = uint32_t(random(e.stride));
+        return e;
+    };
+    int met = 0;
+    for (int n = 0; n < 20000; ++n) {
+        const Entry a = view(), b = view();
+        const uint64_t start = random(50), end = start + 1 + random(60);
+        bool both = false;
+        for (uint64_t at = start; at < end; ++at) both |= has(a, at) && has(b, at);
+        CHECK(overlap(a, b, start, end) == (both ? Overlap::certain : Overlap::no));
+        met += both;
+    }
+    CHECK(met > 2000 && met < 19000);
 }
 
 TEST(two_halves_of_every_row_do_not_race_and_two_overlapping_ones_do) {

@@ -7,9 +7,21 @@ import pytest
 import eventide as et
 from eventide.sanitizer import check_trace
 from eventide.trace import open_trace
-from tests.sanitized import buffers, hosts, memory, pipelines, requests, services, training
+from tests.sanitized import (
+    buffers,
+    executors,
+    hosts,
+    loops,
+    memory,
+    nested,
+    pipelines,
+    requests,
+    services,
+    training,
+    views,
+)
 
-MODULES = (buffers, pipelines, training, services, hosts, requests, memory)
+MODULES = (buffers, pipelines, training, services, hosts, requests, memory, executors, loops, nested, views)
 PROGRAMS = {
     name: function
     for module in MODULES
@@ -34,6 +46,20 @@ POSSIBLE_BUGS = {
             "executor_in_an_event_loop",
             "streams_that_are_lent",
             "slices_of_an_executor",
+            "asynchronous_results",
+            "a_stream_for_each_thread",
+            "the_first_that_completes",
+            "threads_named_as_processes",
+            "free_list_on_a_stack",
+            "pool_that_is_left",
+            "loader_thread",
+            "loader_thread_and_loop",
+            "futures_of_streams_as_they_complete",
+            "readers_and_a_writer",
+            "event_of_the_loop",
+            "swap_at_a_barrier",
+            "timer_thread_that_stops",
+            "jobs_by_priority",
         ),
         "a thread that has done or waited for the first could hand over in a way that is unseen",
     ),

@@ -265,8 +265,18 @@ PyObject* m_done(PyObject* self, PyObject*) {
     });
 }
 
+// A callback by which asyncio has the result copied later, in a step of its loop: what adds it has not seen the result.
+bool copies_later(PyObject* callback) {
+    PyObject* module = PyObject_GetAttrString(callback, "__module__");
+    const bool later =
+        module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "asyncio.futures") == 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return later;
+}
+
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
-    if (!observe_completion((Future*)self)) return nullptr;
+    if (!copies_later(callback) && !observe_completion((Future*)self)) return nullptr;
     ++thread_context.callback_depth;
     PyObject* r = PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;

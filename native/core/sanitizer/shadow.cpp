@@ -24,6 +24,24 @@ uint64_t meeting(const Entry& a, const Entry& b) noexcept {
     return std::lcm(uint64_t(a.stride), uint64_t(b.stride));
 }
 
+constexpr uint64_t most_runs = 4096;
+
+// Of two strides in a range that is shorter than their common period: the runs of the longer one by one.
+Overlap run_by_run(const Entry& a, const Entry& b, uint64_t start, uint64_t end, Overlap sure) noexcept {
+    const Entry& longer = a.stride > b.stride ? a : b;
+    const Entry& other = a.stride > b.stride ? b : a;
+    if ((end - start) / longer.stride > most_runs) return Overlap::possible;
+    const uint64_t in = (start % longer.stride + longer.stride - longer.phase) % longer.stride;
+    const uint64_t left = in < longer.run ? std::min(longer.run - in, end - start) : 0;  // of the run that began before
+    if (left && meets(other.phase, other.run, other.stride, start, start + left)) return sure;
+    for (uint64_t gap = longer.stride - in; gap < end - start; gap += longer.stride) {
+        const uint64_t from = start + gap;
+        const uint64_t until = from + std::min<uint64_t>(longer.run, end - from);
+        if (meets(other.phase, other.run, other.stride, from, until)) return sure;
+    }
+    return Overlap::no;
+}
+
 }  // namespace
 
 Overlap overlap(const Entry& a, const Entry& b, uint64_t start, uint64_t end) noexcept {
@@ -33,8 +51,10 @@ Overlap overlap(const Entry& a, const Entry& b, uint64_t start, uint64_t end) no
         const Entry& s = a.stride ? a : b;
         return meets(s.phase, s.run, s.stride, start, end) ? sure : Overlap::no;
     }
-    if (a.stride != b.stride)
-        return apart(a, b) ? Overlap::no : end - start >= meeting(a, b) ? sure : Overlap::possible;
+    if (a.stride != b.stride) {
+        if (apart(a, b)) return Overlap::no;
+        return end - start >= meeting(a, b) ? sure : run_by_run(a, b, start, end, sure);
+    }
     // The bytes that both have in a period: b's run may begin within a's, and a's within b's.
     const uint64_t stride = a.stride;
     const auto from = [&](const Entry& x, const Entry& y) {

@@ -7,9 +7,11 @@ is a DeviceBackend class.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from eventide import _native
+from eventide._util import process
 from eventide.errors import DeviceError, UsageValueError
 
 if TYPE_CHECKING:
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
 GROUP = "eventide.backends"
 BACKENDS: dict[str, DeviceBackend] = {}  # the devices written in Python, by type
 unavailable: dict[str, str] = {}  # why an offered type cannot be registered
+_loading = threading.RLock()  # two threads may use a type for the first time; held while its module is imported
+
+
+def _after_fork() -> None:
+    global _loading  # noqa: PLW0603 - a thread of the parent may hold it
+    _loading = threading.RLock()
+
+
+process.after_fork(_after_fork)
 
 
 def register(backend: DeviceBackend | type[DeviceBackend], name: str | None = None) -> str:
@@ -54,6 +65,11 @@ def load(kind: str) -> bool:
 
     Raises DeviceError with the reason if the type exists, but what it needs is missing or broken.
     """
+    with _loading:
+        return kind in dict(_native.device_types()) or _load(kind)
+
+
+def _load(kind: str) -> bool:
     if kind == "sim":
         from eventide.backends.sim._device import the_sim
 

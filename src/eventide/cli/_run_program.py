@@ -160,7 +160,7 @@ def _steps(given: str) -> tuple[int, int, int, int] | None:
 
 
 def torch_parts(given: str) -> tuple[str, ...]:
-    """What to trace of torch; shapes, FLOPs and memory need the operators, modules do not."""
+    """What to trace of torch; shapes, FLOPs and memory need the operators, modules and accesses do not."""
     from eventide.integrations.torch import CHOICES
 
     wanted = tuple(part.strip() for part in given.split(","))
@@ -168,7 +168,7 @@ def torch_parts(given: str) -> tuple[str, ...]:
         return ()
     if wrong := [part for part in wanted if part not in CHOICES]:
         raise UsageValueError(f"--torch {wrong[0]} is unknown; use some of {', '.join(CHOICES)}, or none")
-    operators = () if set(wanted) <= {"modules"} else ("ops",)
+    operators = () if set(wanted) <= {"modules", "accesses"} else ("ops",)
     return tuple(dict.fromkeys((*operators, *wanted)))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eventide._util.on_import import ImportHook, when_imported
+from eventide.run._declares import declares_accesses
 from eventide.run._settings import Settings
 from eventide.run._tasks import trace_tasks
 
@@ -60,6 +61,7 @@ class RunRecording:
             from eventide import _native
             from eventide._util import process
             from eventide.recording import Recorder, note
+            from eventide.runtime.access import accesses_are_declared
 
             self._recorder = Recorder(
                 settings.path,
@@ -69,6 +71,8 @@ class RunRecording:
                 dump_on=signal.Signals[settings.dump_on] if settings.dump_on else None,
                 hang_seconds=settings.hang_seconds,
             )
+            if declares_accesses():
+                accesses_are_declared()
             self._recorder.start()
             process.cancel_at_exit(self._recorder.close)  # our stop() is the one handler for exit
         if settings.torch:

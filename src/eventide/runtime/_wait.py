@@ -8,7 +8,11 @@ from eventide._native import Ticket
 
 
 def wait_for(ticket: Ticket) -> Generator[Any, None, None]:
-    """What ``__await__`` of events and streams returns. A cancelled wait loses no error: the stream keeps it."""
+    """What ``__await__`` of events and streams returns. A cancelled wait loses no error: the stream keeps it.
+
+    Other coroutines get a turn also if nothing is pending, as with a Future: so coroutines meet in the same order on a
+    device that is fast, or that runs in virtual time.
+    """
     return _wait(ticket).__await__()
 
 
@@ -24,10 +28,10 @@ async def _wait(ticket: Ticket) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(wake)
 
-    if ticket.notify(wake_loop):
-        try:
-            await over
-        except asyncio.CancelledError:
-            ticket.abandon()
-            raise
+    pending = ticket.notify(wake_loop)
+    try:
+        await (over if pending else asyncio.sleep(0))
+    except asyncio.CancelledError:
+        ticket.abandon()
+        raise
     ticket.result()

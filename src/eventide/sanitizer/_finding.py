@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from eventide._util.internal_frames import is_internal_frame
+from eventide._util.internal_frames import is_internal_frame, is_own_frame
 
 KINDS = (
     "race",
@@ -131,7 +131,12 @@ def finding_from_native(raw: dict[str, Any], stacks: dict[int, tuple[Frame, ...]
     """A Finding from one of ``_native.Sanitizer.findings()``; `stacks` has the frames by id."""
 
     def access(side: dict[str, Any] | None) -> Access | None:
-        return None if side is None else Access(**side, stack=(stacks or {}).get(side["stack_id"], ()))
+        if side is None:
+            return None
+        stack = (stacks or {}).get(side["stack_id"], ())
+        if stack and is_own_frame(stack[0][0]) and all(is_internal_frame(frame[0]) for frame in stack):
+            stack = ()  # the work is a function of C, which our integration observes: no line of the program
+        return Access(**side, stack=stack)
 
     fields = {**raw, "first": access(raw["first"]), "second": access(raw["second"]), "fix": Fix(**raw["fix"])}
     fields["pieces"] = tuple(Piece(*piece) for piece in raw["pieces"])

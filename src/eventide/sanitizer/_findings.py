@@ -81,7 +81,7 @@ class Findings(Sequence[Finding]):
             verdict += f" ({len(self.suppressed)} suppressed)"
         why = ""
         if self.verdict == "not checkable" and self.coverage.works:
-            why = "; declare what work touches with et.work(reads=, writes=)"
+            why = "; declare what work touches with et.work(reads=, writes=), or record torch's with --torch accesses"
         return f"{verdict}: {self.coverage}{why}"
 
     def of(self, *kinds: str) -> tuple[Finding, ...]:

@@ -54,7 +54,9 @@ def run(  # noqa: PLR0917 - typer turns the parameters into options
     ] = "",
     torch: Annotated[
         str,
-        typer.Option(metavar="WHAT,...", help="What to trace of torch: ops, shapes, flops, memory, modules; or none."),
+        typer.Option(
+            metavar="WHAT,...", help="What to trace of torch: ops, shapes, flops, memory, modules, accesses; or none."
+        ),
     ] = TORCH_PARTS,
     torch_seconds: Annotated[
         float,

@@ -9,9 +9,11 @@ from typing import Any
 from eventide import _native
 from eventide._util.on_import import when_imported
 from eventide.integrations import torch as integration
+from eventide.integrations.torch import accesses
 from eventide.recording import note, record_span
+from eventide.runtime.access import accesses_are_declared
 
-CHOICES = ("ops", "shapes", "flops", "memory", "modules")
+CHOICES = ("ops", "shapes", "flops", "memory", "modules", "accesses")
 _log = logging.getLogger("eventide.profiler")
 
 
@@ -25,6 +27,10 @@ class TorchRun:
         self._parts: list[Any] = []
         self._session: Any = None
         self._since = 0
+        self._accesses = "accesses" in wanted  # of work on streams of Eventide, for a check of the recording
+        if self._accesses:
+            accesses_are_declared()
+            accesses.start()
         self._hook = when_imported("torch", self._open)
 
     def _open(self) -> None:
@@ -100,5 +106,7 @@ class TorchRun:
     def close(self) -> None:
         """Stop tracing; all data is in the recording."""
         self._hook.close()
+        if self._accesses:
+            accesses.stop()
         while self._parts:
             self._parts.pop().close()

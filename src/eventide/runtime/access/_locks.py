@@ -97,15 +97,20 @@ _WITH_OWN_RULES = frozenset(
 def guards_inner_state() -> bool:
     """True if the caller of the caller is this package, a queue, a Semaphore ...: the lock guards its own state.
 
-    What such locks order is no hand-over of the program, and would hide its races.
+    What such locks order is no hand-over of the program, and would hide its races. Work may be the patched function
+    itself, which nothing in Python has called.
     """
-    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the only way to the caller without a stack
+    frame: FrameType | None = sys._getframe(1).f_back  # noqa: SLF001 - the only way to the caller without a stack
     while frame is not None and frame.f_globals.get("__name__") == "threading":
         if frame.f_code in _WITH_OWN_RULES:
             return True
         frame = frame.f_back
     module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
-    return module.startswith("eventide.") or module in {"queue", "concurrent.futures.thread"}
+    return module.startswith("eventide.") or module in {
+        "queue",
+        "concurrent.futures.thread",
+        "concurrent.futures._base",
+    }
 
 
 def make_lock(original: Callable[[], Any]) -> Callable[[], Any]:

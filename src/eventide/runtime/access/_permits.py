@@ -103,7 +103,8 @@ def forget_permits() -> None:
 
 def _inside_an_executor() -> bool:
     """True if a ThreadPoolExecutor counts its idle threads: that orders nothing of the program."""
-    return sys._getframe(2).f_globals.get("__name__") == "concurrent.futures.thread"  # noqa: SLF001 - as in _locks
+    caller = sys._getframe(1).f_back  # noqa: SLF001 - as in _locks
+    return caller is not None and caller.f_globals.get("__name__") == "concurrent.futures.thread"
 
 
 def make_release(original: Callable[..., None]) -> Callable[..., None]:

@@ -9,8 +9,6 @@ Events and executors order what they promise: the locks inside of them are not r
 
 from __future__ import annotations
 
-import concurrent.futures
-import logging
 import queue
 import sys
 import threading
@@ -21,7 +19,7 @@ from typing import Any
 
 from eventide import _native
 from eventide._util.on_import import ImportHook, when_imported
-from eventide.runtime.access import _channels
+from eventide.runtime.access import _barriers, _channels, _futures
 from eventide.runtime.access._locks import guards_inner_state, is_tracked, make_lock, make_rlock, token_of
 from eventide.runtime.access._permits import forget_permits, make_acquire, make_release, permits_of
 
@@ -41,7 +39,7 @@ def start() -> None:
     with _starting:
         _users += 1
         if _users == 1:
-            for owner, name, make in (*_PATCHES, *_channels.PATCHES):
+            for owner, name, make in (*_PATCHES, *_barriers.PATCHES, *_channels.PATCHES, *_futures.PATCHES):
                 _patch(owner, name, make)
             _loops.append(when_imported("asyncio", _patch_loops))
 
@@ -115,8 +113,9 @@ def _queue_put(original: Callable[..., None]) -> Callable[..., None]:
         room = permits_of(self, lambda: self.maxsize - self._qsize()) if self.maxsize > 0 else None
         try:
             original(self, item, block, timeout)
-        except BaseException:
+        except BaseException as error:
             _token_of_item(self, item, last=True)
+            _shut_down(self, error)
             raise
         if room is not None:
             room.acquired()
@@ -126,22 +125,29 @@ def _queue_put(original: Callable[..., None]) -> Callable[..., None]:
 
 def _queue_get(original: Callable[..., Any]) -> Callable[..., Any]:
     def get(self: queue.Queue[Any], block: bool = True, timeout: float | None = None) -> Any:
-        if self.maxsize <= 0:
+        room = permits_of(self, lambda: self.maxsize - self._qsize()) if self.maxsize > 0 else None
+        place, released = room.begin_release() if room else 0, False
+        try:
             item = original(self, block, timeout)
-        else:
-            room = permits_of(self, lambda: self.maxsize - self._qsize())
-            place, released = room.begin_release(), False
-            try:
-                item = original(self, block, timeout)
-                released = True
-            finally:
+            released = True
+        except BaseException as error:
+            _shut_down(self, error)
+            raise
+        finally:
+            if room:
                 room.end_release(place, released)
-        token = _token_of_item(self, item)
+        token = _token_of_item(self, item, last=isinstance(self, queue.LifoQueue))
         if token:
             _native.host_wait(token)
         return item
 
     return get
+
+
+def _shut_down(self: queue.Queue[Any], error: BaseException) -> None:
+    """Who is refused because of ``Queue.shutdown``, from Python 3.13 on, comes after it."""
+    if isinstance(error, getattr(queue, "ShutDown", ())):
+        _native.host_wait(token_of(self))
 
 
 def _token_of_item(self: queue.Queue[Any], item: Any, *, last: bool = False) -> int:
@@ -192,58 +198,18 @@ def _of_untracked(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return patched
 
 
-def _meets(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Signals and receives: a barrier."""
-    return _waits(_signals(original))
+def _of_program(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of Events: those inside of ``concurrent.futures`` order more than its functions promise."""
 
+    def patched(original: Callable[..., Any]) -> Callable[..., Any]:
+        reporting = make(original)
 
-def _future_result(original: Callable[..., Any]) -> Callable[..., Any]:
-    def received(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            if self.done():
-                _native.host_wait(token_of(self))
+        def call(self: threading.Event, *args: Any, **kwargs: Any) -> Any:
+            return (original if guards_inner_state() else reporting)(self, *args, **kwargs)
 
-    return received
+        return call
 
-
-def _callback_at_once(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The callback of a Future that is done runs in this thread."""
-
-    def add_done_callback(self: Any, fn: Callable[..., Any]) -> None:
-        if getattr(fn, "__module__", None) == "asyncio.futures" and is_tracked(self._condition):
-            _add_of_loop(self, fn)
-            return
-        self.done()  # receives
-        original(self, fn)
-
-    return add_done_callback
-
-
-def _add_of_loop(self: Any, fn: Callable[..., Any]) -> None:
-    """A callback by which asyncio has the result copied later: who adds it receives nothing, even if it is there."""
-    with self._condition._lock._inner:  # noqa: SLF001 - the lock without its signals
-        if self._state in {"PENDING", "RUNNING"}:
-            self._done_callbacks.append(fn)
-            return
-    try:
-        fn(self)
-    except Exception:
-        logging.getLogger("concurrent.futures").exception("exception calling callback for %r", self)
-
-
-def _executor_submit(original: Callable[..., Any]) -> Callable[..., Any]:
-    def submit(self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        token = _native.host_signal()
-
-        def received(*args: Any, **kwargs: Any) -> Any:
-            _native.host_wait(token)
-            return fn(*args, **kwargs)
-
-        return original(self, received, *args, **kwargs)
-
-    return submit
+    return patched
 
 
 _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
@@ -255,23 +221,16 @@ _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (threading.Condition, "wait", _of_untracked(_waits)),
     (threading.Condition, "notify", _of_untracked(_signals)),
     (threading.Condition, "__exit__", _of_untracked(_signals)),
-    (threading.Event, "set", _signals),
-    (threading.Event, "is_set", _waits),
-    (threading.Event, "wait", _waits),
+    (threading.Event, "set", _of_program(_signals)),
+    (threading.Event, "is_set", _of_program(_waits)),
+    (threading.Event, "wait", _of_program(_waits)),
     (threading.Semaphore, "release", make_release),
     (threading.BoundedSemaphore, "release", make_release),
     (threading.Semaphore, "acquire", make_acquire),
     (threading.Semaphore, "__enter__", make_acquire),
-    (threading.Barrier, "wait", _meets),
     (queue.Queue, "put", _queue_put),
     (queue.Queue, "get", _queue_get),
     (queue.Queue, "task_done", _signals),
     (queue.Queue, "join", _waits),
-    (concurrent.futures.Future, "set_result", _signals),
-    (concurrent.futures.Future, "set_exception", _signals),
-    (concurrent.futures.Future, "done", _waits),
-    (concurrent.futures.Future, "add_done_callback", _callback_at_once),
-    (concurrent.futures.Future, "result", _future_result),
-    (concurrent.futures.Future, "exception", _future_result),
-    (concurrent.futures.ThreadPoolExecutor, "submit", _executor_submit),
+    *(((queue.Queue, "shutdown", _signals),) if hasattr(queue.Queue, "shutdown") else ()),
 )
