@@ -159,7 +159,7 @@ def test_a_schedule_has_the_operators_of_its_steps_in_each_file(tmp_path):
 def test_a_word_that_torch_does_not_know_is_refused_before_the_program_runs(tmp_path):
     done = recorded("torch_ends.py", cwd=tmp_path, options=("--torch", "ops,moods"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--torch moods is unknown; use some of ops, shapes, flops, memory, modules, or none" in done.stderr
+    assert "--torch moods is unknown; use some of ops, shapes, flops, memory, modules, accesses, or none" in done.stderr
 
 
 def test_memory_is_in_the_trace_where_it_is_asked_for(tmp_path):
