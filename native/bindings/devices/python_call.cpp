@@ -20,7 +20,8 @@ std::string text_of(PyObject* object, PyObject* (*how)(PyObject*)) {
 void Method::fail() const {
     const Owned value(or_park([] { return take_exception(); }));
     const std::string detail = text_of(value, PyObject_Str);
-    const std::string text = message() + "raised " + Py_TYPE(value)->tp_name + (detail.empty() ? detail : ": " + detail);
+    const std::string text =
+        message() + "raised " + Py_TYPE(value)->tp_name + (detail.empty() ? detail : ": " + detail);
     if (PyErr_GivenExceptionMatches(value, PyExc_Exception)) throw Error(ErrorKind::device, text);
     Verb::interrupt(value);
     throw Interrupted(ErrorKind::device, text);
