@@ -196,7 +196,7 @@ def test_the_same_item_on_a_stack_is_that_of_the_last_put():
     assert list(findings) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 13), reason="Queue.shutdown is new in Python 3.13")
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="Queue.shutdown came with Python 3.13")
 def test_who_finds_a_queue_shut_down_is_after_that():
     array = np.zeros(4)
     with et.sanitize() as findings:

@@ -89,9 +89,12 @@ def reported_spans() -> Annotations | None:
 
 def install() -> None:
     """Wrap torch's functions; idempotent. torch is imported."""
-    import torch
-
-    missing = [name for name in NAMES if not hasattr(torch.autograd.profiler, name)]
+    try:
+        import torch
+        from torch.autograd import profiler
+    except ImportError:
+        return  # this torch has no profilers
+    missing = [name for name in NAMES if not hasattr(profiler, name)]
     if missing:
         _log.warning("torch %s has no %s: its profilers are not detected", torch.__version__, ", ".join(missing))
         return
