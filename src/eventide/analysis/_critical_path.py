@@ -294,9 +294,8 @@ def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints], in
 
 
 def _words(numbers: Ints, words: list[str]) -> pa.Array:
-    if len(numbers) == 0:
-        return pa.array([], pa.dictionary(pa.int32(), pa.string()))
-    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(words, pa.string()))
+    # Encoded first: two threads may have one name, and pandas refuses a dictionary with a word twice.
+    return pa.array(words, pa.string()).dictionary_encode().take(pa.array(numbers))
 
 
 def _where(view: View, track: int) -> str:
