@@ -31,7 +31,7 @@ def test_submit_blocks_while_the_stream_is_full_and_returns_when_it_is_not(make_
     stream.submit(int)
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int, "3"))
-    assert not submitter.over
+    assert not submitter.ended
     assert stream.pending == 2
     gate.open()
     assert submitter.result().result(TIMEOUT) == 3
@@ -59,9 +59,9 @@ def test_the_limit_applies_to_copies_and_native_work(make_stream, gate):
     assert target == b"new"
 
 
-def test_a_submitter_that_waits_is_reported_when_the_stream_is_poisoned(make_stream, gate):
+def test_a_submitter_that_waits_is_reported_when_the_stream_fails(make_stream, gate):
     stream = make_stream("cpu", max_pending=1)
-    error = Boom("poison")
+    error = Boom("first")
     gate.hold(stream, error)
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int))
@@ -77,7 +77,7 @@ def test_another_stream_is_free_while_one_is_full(make_stream, other, gate):
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int))
     assert other.submit(int, "7").result(TIMEOUT) == 7
-    assert not submitter.over
+    assert not submitter.ended
     gate.open()
     submitter.result()
 

@@ -210,7 +210,7 @@ def _walk(graph: Graph, node: int, begin: int) -> Ints:
 
 
 def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
-    """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
+    """A piece for each node, and one for how long its predecessor's effect took; those of no length are dropped."""
     if len(nodes) == 0:
         whole, nothing = np.array([begin, end]), np.array([-1])
         return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing), nothing > 0)
