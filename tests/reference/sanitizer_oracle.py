@@ -2,7 +2,7 @@
 
 A step has a moment on its host thread (H) and, if it is queued on a stream, one on the device (X). Each moment has
 conditions: all of (any of (moments)). From the start every state that some timing can reach is visited; a path through
-the states is one linear extension. What is complete in every state in which a moment is complete comes before it for sure.
+the states is one linear extension. What is complete in every state in which a moment is complete comes before it.
 Nothing here is shared with the engine: no clocks, no shadow, no binding of its own.
 """
 
