@@ -76,7 +76,7 @@ def test_all_threads_in_synchronize_of_one_event_return() -> None:
             gate.hold(stream)
             event.record(stream)
             waiting = [blocked_in(lambda event=event: event.synchronize()) for _ in range(3)]  # type: ignore[misc]
-            assert not any(call.over for call in waiting)
+            assert not any(call.ended for call in waiting)
             gate.open()
             for call in waiting:
                 call.result()

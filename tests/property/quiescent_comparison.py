@@ -194,13 +194,13 @@ class QuiescentComparison(Comparison):
             if self.model.streams[target].drained:
                 self._release_stream(target)
             elif not furthest.streams[target].drained:
-                assert not blocked.call.over, f"synchronize of stream {target} returned too early"
+                assert not blocked.call.ended, f"synchronize of stream {target} returned too early"
             return
         subject = self.model.markers[target] if blocked.kind == "event" else self.model.works[target]
         later = furthest.markers[target] if blocked.kind == "event" else furthest.works[target]
         if subject.state is State.PENDING:
             if later.state is State.PENDING:
-                assert not blocked.call.over, f"a call on {blocked.kind} {target} returned too early"
+                assert not blocked.call.ended, f"a call on {blocked.kind} {target} returned too early"
             return
         self.blocked.remove(blocked)
         if subject.state is State.CANCELLED:

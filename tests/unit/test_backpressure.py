@@ -42,7 +42,7 @@ def test_all_blocked_submitters_return(make_stream, gate):
     gate.hold(stream)
     stream.submit(int)
     submitters = [blocked_in(lambda number=number: stream.submit(int, number)) for number in range(4)]
-    assert not any(submitter.over for submitter in submitters)
+    assert not any(submitter.ended for submitter in submitters)
     gate.open()
     assert sorted(submitter.result().result(TIMEOUT) for submitter in submitters) == [0, 1, 2, 3]
 
@@ -53,7 +53,7 @@ def test_the_limit_applies_to_copies_and_native_work(make_stream, gate):
     stream.submit(int)
     target = bytearray(3)
     copier = blocked_in(lambda: stream.copy(target, b"new"))
-    assert not copier.over
+    assert not copier.ended
     gate.open()
     copier.result().result(TIMEOUT)
     assert target == b"new"
