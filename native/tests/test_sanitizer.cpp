@@ -65,7 +65,7 @@ TEST(clocks_are_shared_until_one_learns_something) {
     CHECK(a.join(b, 0) && a[1] == 1 && a[3] == 5);
     Clock c;
     CHECK(c.raise(1, 9));
-    CHECK(!a.join(c, 1) && a[1] == 1);  // news of its own place are none
+    CHECK(!a.join(c, 1) && a[1] == 1);  // its own place does not count as a change
     CHECK(c.join(c, 0) == false);
 }
 

@@ -43,7 +43,7 @@ def _awaiting(subject: Awaitable[object]) -> Background[object]:
     bound = threading.Event()
 
     async def wait() -> object:
-        asyncio.get_running_loop().call_soon(bound.set)  # the loop gets to it when this coroutine first gives way
+        asyncio.get_running_loop().call_soon(bound.set)  # the loop runs it when this coroutine first suspends
         async with asyncio.timeout(LIMIT):
             return await subject
 
