@@ -3,7 +3,7 @@
 The peer is sim itself with a hundredth (for memory, a tenth) of the items. *Queued*: work takes longer than the host
 takes to submit it, so in the end most of it is queued and in memory: linear growth is a ratio of 1 between the costs of
 one item. Python's collector is off; a row shows the same with it on, without a bar, since it walks all that is queued
-again and again. *Flowing*: work is over before the next comes, so nothing should be kept: less than a pointer
+again and again. *Flowing*: work is complete before the next comes, so nothing should be kept: less than a pointer
 for each item more. Every tenth item waits for an event of the next device. Each size runs in a process of its own; time
 is CPU time, for there is one running thread; memory is the peak above the start. Both include the core's part.
 """

@@ -72,7 +72,7 @@ def native_noop() -> Any:
 
 
 def idle(stream: et.Stream) -> Round:
-    """What the whole process uses while its stream idles; the moment in which the worker still waits awake is over."""
+    """What the whole process uses while its stream idles, after the worker has stopped spinning."""
 
     def measure() -> float:
         stream.submit(noop).result()

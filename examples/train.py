@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 
 class Blurred:
-    """Blurs each image when it is asked for it, as many input pipelines do."""
+    """Blurs each image when it is requested, as many input pipelines do."""
 
     def __len__(self):
         return 1920

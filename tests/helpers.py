@@ -80,7 +80,7 @@ class Background(Generic[T]):
             self._error = error
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         """Whether the call has returned or raised."""
         return bool(self._value) or self._error is not None
 

@@ -5,7 +5,7 @@
 //   poll, join                        look at a point from any thread
 //
 // A marker is a point that the thread passes; a gate is a point that the thread waits for and that the host passes. A
-// point lives as long as it is referenced: Eventide until it calls release, each queue until the step with it is over.
+// point lives as long as it is referenced: Eventide until it calls release, each queue until its step is complete.
 //
 //   >>> et.Device.build("threads", sources=["threads_device.cpp"])
 //   >>> et.Stream("threads:1").submit(print, "from a thread of the plug-in").result()
@@ -79,7 +79,7 @@ class Stream {
     }
 
     // The worker thread. No lock is held while work runs: it may submit to this very stream and query its markers.
-    // Neither noexcept nor catch (...): when the process ends, a thread that wants to go back into Python is unwound.
+    // Neither noexcept nor catch (...): when the process ends, a thread that would return into Python is unwound.
     static void work_off(Stream* stream) {
         sigset_t all;
         sigfillset(&all);
@@ -108,7 +108,7 @@ class Stream {
     std::deque<Step> queue_;
 };
 
-// Nothing may throw into Eventide: what goes wrong becomes the answer `failed`, and the words are kept for last_error.
+// Nothing may throw into Eventide: an error becomes the result `failed`, and its message is kept for last_error.
 template <class Answer, class F>
 Answer guarded(Answer failed, F f) {
     try {

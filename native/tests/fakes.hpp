@@ -46,7 +46,7 @@ class Call final : public Work {
     int result_ = pending;
 };
 
-// Submits and gives the outcome, which is set when the work is over.
+// Submits and gives the outcome, which is set when the work is complete.
 inline std::shared_ptr<std::atomic<int>> submit(Stream& stream, std::function<std::string()> f) {
     auto outcome = std::make_shared<std::atomic<int>>(Call::pending);
     auto* call = new Call(std::move(f), outcome);
@@ -88,7 +88,7 @@ inline void join(Marker& marker) {
     }
 }
 
-// Blocks until all that is queued is over; returns the first error, or nothing, and heals.
+// Blocks until all that is queued is complete; returns the first error, or nothing, and heals.
 inline std::string synchronize(Stream& stream) {
     Stream::Sync sync = stream.begin_sync();
     if (sync.marker) {

@@ -65,7 +65,7 @@ TEST(clocks_are_shared_until_one_learns_something) {
     CHECK(a.join(b, 0) && a[1] == 1 && a[3] == 5);
     Clock c;
     CHECK(c.raise(1, 9));
-    CHECK(!a.join(c, 1) && a[1] == 1);  // news of its own place are none
+    CHECK(!a.join(c, 1) && a[1] == 1);  // its own place does not count as a change
     CHECK(c.join(c, 0) == false);
 }
 
@@ -261,7 +261,7 @@ TEST(a_free_that_is_held_up_belongs_to_the_old_owner) {
     write(e, 1, {x}, {.work = 5});
     e.signal({.work = 6}, 100, 1);
     e.wait_signal({.work = 7}, 100, 2);
-    e.free({.work = 3, .past = 3}, x.address, 2);  // behind the wait, so all that stream 1 did is over
+    e.free({.work = 3, .past = 3}, x.address, 2);  // behind the wait, so all that stream 1 did is complete
     e.finish({}, true);
     CHECK(kinds(e) == std::vector<Kind>{Kind::leak});
     CHECK(e.findings()[0].second.work == 4);  // the new owner was not freed

@@ -163,7 +163,7 @@ TEST_ON(a_closed_stream_runs_what_is_queued_and_refuses_the_rest, ALL) {
 
 namespace {
 
-// Calls a function when work is over.
+// Calls a function when work is complete.
 class OnCompletion final : public hub::Listener {
   public:
     explicit OnCompletion(std::function<void(const HookRecord&)> f) : f_(std::move(f)) {

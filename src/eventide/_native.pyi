@@ -665,7 +665,7 @@ class PftraceReader:
 
 def read_xplane(data: bytes) -> dict[str, Any]:
     """
-    Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is none.
+    Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is not one.
     """
 
 class ChromeDocument:

@@ -5,7 +5,7 @@
     │   ├── UsageTypeError         … and it is a TypeError
     │   └── UsageValueError        … and it is a ValueError
     ├── DeviceError                the device, its driver or its native work failed
-    ├── StreamError                the stream is closed, poisoned, or of another process
+    ├── StreamError                the stream is closed, failed, or of another process
     ├── EventError                 the event is pending, unknown to its pool, or of another process
     ├── DeadlockError              a blocking call inside work would never return
     ├── TraceFileError             a file cannot be read or written; an OSError

@@ -50,7 +50,7 @@ def recorded(path: Path) -> et.Trace:
 
 
 def inflated(data: bytes) -> bytes:
-    """A .pftrace whose packets are not compressed, so that no checksum stands in the way."""
+    """A .pftrace whose packets are not compressed, so that no checksum rejects the damage."""
     return b"".join(field(1, packet) for packet in packets(data))
 
 

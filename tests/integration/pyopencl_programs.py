@@ -106,7 +106,7 @@ FINE = {
         "with cl.CommandQueue(context) as queue:\n    fill(queue, (1024,), None, b, np.float32(3))\n"
         "twice(one, (1024,), None, b, a).wait()"
     ),
-    "the host waits for what another thread lets go": (
+    "the host waits for what another thread releases": (
         "import threading\ngate = cl.UserEvent(context)\nevent = cl.enqueue_marker(one, wait_for=[gate])\none.flush()\n"
         "threading.Thread(target=gate.set_status, args=(0,)).start()\nevent.wait()"
     ),

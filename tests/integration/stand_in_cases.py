@@ -22,7 +22,7 @@ test_conformance_of_its_second_device = conformance.pytest_test("torch:mtia:1", 
 
 
 class Held:
-    """A stream of torch's that goes no further until it is released."""
+    """A stream of torch's that is held until it is released."""
 
     def __init__(self, stream: torch.Stream) -> None:
         self.gate, self.began = threading.Event(), threading.Event()

@@ -46,7 +46,7 @@ def test_two_blocked_threads_do_not_block_a_third(what: str) -> None:
         # With a patient GIL a call that kept it would keep it: `blocked_in` would not return before its end.
         blocked = [blocked_in(calls[what]), blocked_in(calls[what])]
         with patient_gil():
-            progress = sum(1 for _ in range(100_000) if not blocked[0].over and not blocked[1].over)
+            progress = sum(1 for _ in range(100_000) if not blocked[0].ended and not blocked[1].ended)
         assert progress == 100_000
         gate.open()
         for call in blocked:

@@ -194,7 +194,7 @@ def test_the_critical_path_is_htas_or_the_difference_is_explained_edge_by_edge(n
 
 
 class _Pieces:
-    """Our critical path, to be asked about stretches of HTA's clock."""
+    """Our critical path, to query by stretches of HTA's clock."""
 
     def __init__(self, view: View, origin: int) -> None:
         self.view, self.origin = view, origin

@@ -81,7 +81,7 @@ def test_a_blocking_call_inside_submit_closes_a_cycle_only_with_the_deferred_wor
         return stream.submit(inner).exception(TIMEOUT)
 
     assert isinstance(cpu.submit(outer).result(TIMEOUT), et.DeadlockError)
-    assert stream.submit(inner).exception(TIMEOUT) is not None, "the stream is poisoned by the first"
+    assert stream.submit(inner).exception(TIMEOUT) is not None, "the stream has the error of the first"
     with pytest.raises(et.DeadlockError):
         stream.synchronize(TIMEOUT)
     assert stream.submit(inner).result(TIMEOUT) is None

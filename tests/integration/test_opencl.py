@@ -147,7 +147,7 @@ def test_a_queue_that_cannot_be_a_stream_is_refused_with_the_remedy(device, prop
         et.Stream.wrap(cl.CommandQueue(device.native, properties=properties))
 
 
-def test_a_failing_launch_poisons_the_stream_and_names_the_driver_s_error(device, slow):
+def test_a_failing_launch_fails_the_stream_and_names_the_driver_s_error(device, slow):
     stream = et.Stream(device)
     future = stream.submit(lambda: slow(stream.native, (64,), (7,), None, cl.cltypes.int(1)))
     assert isinstance(future.exception(TIMEOUT), cl.Error)

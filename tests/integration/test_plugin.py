@@ -145,7 +145,7 @@ def test_one_path_instead_of_a_list_is_a_type_error() -> None:
 
 
 def test_a_library_without_a_device_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(et.DeviceError, match=r"libmade\.so is no Eventide device: .* eventide_device_entry"):
+    with pytest.raises(et.DeviceError, match=r"libmade\.so is not an Eventide device: .* eventide_device_entry"):
         build_text(tmp_path, 'extern "C" int answer() { return 42; }\n')
 
 
@@ -233,7 +233,9 @@ def test_a_device_may_be_a_python_module_as_well(tmp_path: Path) -> None:
 
 
 def test_a_library_that_is_no_module_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(et.DeviceError, match=r"is no Python module: .*; it needs a function PyInit_parity_plain, or"):
+    with pytest.raises(
+        et.DeviceError, match=r"is not a Python module: .*; it needs a function PyInit_parity_plain, or"
+    ):
         et.Device.build("parity_plain", [EXAMPLE], build_directory=tmp_path, is_python_module=True)
     assert "parity_plain" not in sys.modules
     assert "parity_plain" not in {device.type for device in et.devices()}

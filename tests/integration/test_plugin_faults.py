@@ -79,7 +79,7 @@ def test_a_flush_that_throws_fails_later_work() -> None:
         del stream, error
 
 
-def test_a_marker_that_fails_poisons_its_stream_with_the_message_of_the_device() -> None:
+def test_a_marker_that_fails_gives_its_stream_an_error_with_the_message_of_the_device() -> None:
     with loaded("faulty", "marker fails") as device:
         stream = et.Stream(device)
         event = stream.record_event()
@@ -117,7 +117,7 @@ def test_work_that_the_device_runs_twice_runs_once() -> None:
         ("two markers only", "make_marker() of device 'faulty' failed: out of markers"),
         ("poll throws", "poll() of device 'faulty' threw thrown by poll"),
         ("join throws", "join() of device 'faulty' threw thrown by join"),
-        ("poll gives 99", "poll() of device 'faulty' gave 99, which is no eventide_marker_state"),
+        ("poll gives 99", "poll() of device 'faulty' gave 99, which is not an eventide_marker_state"),
         ("completed_at throws", "completed_at() of device 'faulty' threw thrown by completed_at"),
         ("error throws", "error() of device 'faulty' threw thrown by error"),
         ("gate throws", "gate() of device 'faulty' threw thrown by gate"),

@@ -140,7 +140,7 @@ def test_a_gate_that_does_not_open_is_an_error_of_its_stream() -> None:
         held.open()
         cpu.close(TIMEOUT)
         eventually(lambda: et._native.callbacks_run() > before, "the gate is to be opened")
-        tokens[0].set()  # the stream of the device itself goes on: what is behind the gate is skipped
+        tokens[0].set()  # the stream of the device itself continues: what is behind the gate is skipped
         assert "open() of device" in str(root_cause(future.exception(TIMEOUT)))
         with pytest.raises(et.DeviceError, match=r"open\(\) of device 'wrongpy\d+' raised OSError: gone"):
             stream.close(TIMEOUT)

@@ -17,7 +17,7 @@ import eventide as et
 
 TIMEOUT = 100
 
-# Its threads run Python when asked to, so the sampler goes on writing all the time that the lock is not had.
+# Its threads run Python when asked to, so the sampler continues to write while it does not have the lock.
 LOCKED = """
 import sys, threading
 import eventide as et

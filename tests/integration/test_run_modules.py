@@ -145,7 +145,7 @@ def test_a_forked_child_records_nothing(eager):
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_torch_compile_makes_the_same_of_a_module_and_its_call_is_one_span(tmp_path, backend):
     printed, trace = both(tmp_path, "modules_compile.py", backend, options=("--torch", "modules"))
-    assert printed.count(" 0\n") == 7  # no graph break but the one that is asked for
+    assert printed.count(" 0\n") == 7  # no graph break but the requested one
     categories = {row["category"] for row in trace.spans.to_pylist()}
     assert categories - {"process"} == {
         "module",

@@ -1,4 +1,4 @@
-"""The stand-in, in a process of its own, and the `torch` device on it. It proves the API, not how a GPU behaves."""
+"""The stand-in, in a process of its own, and the `torch` device on it. It tests the API, not how a GPU behaves."""
 
 from __future__ import annotations
 

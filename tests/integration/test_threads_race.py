@@ -76,14 +76,14 @@ def test_all_threads_in_synchronize_of_one_event_return() -> None:
             gate.hold(stream)
             event.record(stream)
             waiting = [blocked_in(lambda event=event: event.synchronize()) for _ in range(3)]  # type: ignore[misc]
-            assert not any(call.over for call in waiting)
+            assert not any(call.ended for call in waiting)
             gate.open()
             for call in waiting:
                 call.result()
 
 
 def test_threads_that_synchronize_while_others_record_return() -> None:
-    """A synchronize is bound to the version it saw: records that go on forever do not keep it."""
+    """A synchronize is bound to the version it saw: records that never end do not delay it."""
     stop, event = threading.Event(), et.Event("cpu")
     with closing(et.Stream("cpu", max_pending=8)) as stream:
         event.record(stream)

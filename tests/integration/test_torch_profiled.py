@@ -121,7 +121,7 @@ def test_a_recording_of_memory_is_ended_by_another_thread(torch_adapter):
 
         threading.Thread(target=close).start()
         deadline = time.monotonic() + TIMEOUT
-        while not done.is_set() and time.monotonic() < deadline:  # the main thread runs, and is asked
+        while not done.is_set() and time.monotonic() < deadline:  # the main thread runs, and is queried
             time.sleep(1e-3)
     assert [row["value"] for row in traced.trace.counters.to_pylist()] == [4000, 0]
     assert traced.trace.metadata["warnings"] == []

@@ -164,7 +164,7 @@ def test_gradients_computed_at_once_on_many_threads_are_tied_to_the_operators_of
         if start_of.get((edge["from_track"], edge["from_time"])) == "aten::addmm"
     )
     assert len(tied) == 4
-    assert all(of == to and name == "AddmmBackward0" for of, to, name in tied)  # a gradient runs where it was asked for
+    assert all(of == to and name == "AddmmBackward0" for of, to, name in tied)  # a gradient runs on its thread
     assert set(tied.values()) == {200}
 
 

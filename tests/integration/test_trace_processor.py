@@ -78,7 +78,7 @@ def test_the_trace_processor_reads_exactly_the_rows_of_the_trace(make, suffix, t
 
 @pytest.mark.parametrize("suffix", [".pftrace", ".json", ".json.gz"])
 def test_unusual_names_are_shown(suffix, tmp_path):
-    # The tool that asks the trace processor takes answers apart at NUL, and cannot take a megabyte in one answer.
+    # The tool that queries the trace processor splits answers at NUL, and cannot read a megabyte in one answer.
     names = tuple(name for name in ODD_NAMES if "\0" not in name)
     trace = odd_names_trace((*names, "long " * 200_000, "NUL \0 inside"))
     args = json.dumps({name: [name, "C:\\", "\\"] for name in names})

@@ -131,7 +131,7 @@ def test_each_launch_of_the_interpreter_is_a_span_with_its_grid(tmp_path):
 
 def test_each_pair_of_launch_hooks_is_a_span_of_the_thread(tmp_path):
     done = ran("-c", HOOKS, tmp_path / "t.eventide")
-    assert done.stdout.split() == ["7", "7", "1"]  # of the test's own hooks; no other hook asked for lazy metadata
+    assert done.stdout.split() == ["7", "7", "1"]  # of the test's own hooks; no other hook requested lazy metadata
     (outer,) = spans(tmp_path / "t.eventide", "span")
     found = spans(tmp_path / "t.eventide", "runtime")
     plain = {"framework": "triton", "stream": 7}

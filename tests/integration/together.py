@@ -29,7 +29,7 @@ def together(*tasks: Callable[[], Any]) -> list[Any]:
 
 
 def flush_notifier() -> None:
-    """Callbacks run one after the other on one thread: when this one is traced, all asked for before it have been."""
+    """Callbacks run one after the other on one thread: when this one is traced, all requested before it have been."""
     called, gate = threading.Event(), Gate()
     with closing(et.Stream("cpu")) as stream:
         gate.hold(stream).add_done_callback(lambda _: called.set())

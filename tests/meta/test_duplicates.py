@@ -1,4 +1,4 @@
-"""Nothing is written twice: no run of six lines, imports and comments apart, stands in two places without a reason."""
+"""Nothing is written twice: no run of six lines, imports and comments apart, is in two places without a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lines_of(path: Path) -> list[tuple[int, str]]:
 
 
 def duplicates(paths: Iterable[Path], root: Path) -> Iterator[tuple[tuple[str, str], str]]:
-    """((file, file), "file:line ~ file:line") of each run that is in two places; one that overlaps itself is none."""
+    """((file, file), "file:line ~ file:line") of each run that is in two places; no run overlaps itself."""
     places: dict[tuple[str, ...], list[tuple[str, int, int]]] = defaultdict(list)
     for path in paths:
         lines = lines_of(path)

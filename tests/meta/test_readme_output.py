@@ -77,7 +77,8 @@ def test_the_recording_of_a_training(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     lines = printed("-m", "eventide", "run", "-o", str(tmp_path / "t.eventide"), "examples/train.py")
     readme = shown("eventide run examples/train.py")
-    for beginning in ("loss", "eventide:", "spans", "imports:", "torch's operators:", "memory of the process, RSS"):
+    summary = ("loss", "eventide:", "spans", "imports:", "torch's operators:", "memory of the process, RSS")
+    for beginning in (*summary, "written:", "look closer:", "as a page:", "as a timeline:", "a page next time:"):
         one, other = ([line for line in each if line.startswith(beginning)] for each in (lines, readme))
         assert [line.split()[0] for line in one] == [line.split()[0] for line in other] != []
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

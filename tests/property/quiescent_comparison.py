@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Blocked:
-    """A call that blocks on another thread until `target` (a marker, a work item or a stream) is over."""
+    """A call that blocks on another thread until `target` (a marker, a work item or a stream) is complete."""
 
     kind: Literal["event", "stream", "future"]
     target: int
@@ -43,7 +43,7 @@ def _awaiting(subject: Awaitable[object]) -> Background[object]:
     bound = threading.Event()
 
     async def wait() -> object:
-        asyncio.get_running_loop().call_soon(bound.set)  # the loop gets to it when this coroutine first gives way
+        asyncio.get_running_loop().call_soon(bound.set)  # the loop runs it when this coroutine first suspends
         async with asyncio.timeout(LIMIT):
             return await subject
 
@@ -122,7 +122,7 @@ class QuiescentComparison(Comparison):
     def _check_missing(self, *nodes: int) -> None:
         """If a node has ended, all before it has run."""
         left = missing(nodes, self.model, list(self.log)) - self.copies.keys()
-        assert not left, f"said to be over, but work {sorted(left)} has not run"
+        assert not left, f"reported complete, but work {sorted(left)} has not run"
 
     def _check_work(self, work: Work, furthest: Work) -> None:
         future, node = self.futures[work.node], work.node
@@ -187,20 +187,20 @@ class QuiescentComparison(Comparison):
             eventually(lambda: real.pending <= most, f"stream {stream} has passed its cancelled work")
 
     def _check_blocked(self, blocked: Blocked, furthest: Model) -> None:
-        """A blocked call ends when its target is over, with the right outcome, and not before it may."""
+        """A blocked call ends when its target is complete, with the right outcome, and not before it may."""
         target = blocked.target
         subject: Marker | Work
         if blocked.kind == "stream":
             if self.model.streams[target].drained:
                 self._release_stream(target)
             elif not furthest.streams[target].drained:
-                assert not blocked.call.over, f"synchronize of stream {target} returned too early"
+                assert not blocked.call.ended, f"synchronize of stream {target} returned too early"
             return
         subject = self.model.markers[target] if blocked.kind == "event" else self.model.works[target]
         later = furthest.markers[target] if blocked.kind == "event" else furthest.works[target]
         if subject.state is State.PENDING:
             if later.state is State.PENDING:
-                assert not blocked.call.over, f"a call on {blocked.kind} {target} returned too early"
+                assert not blocked.call.ended, f"a call on {blocked.kind} {target} returned too early"
             return
         self.blocked.remove(blocked)
         if subject.state is State.CANCELLED:
@@ -244,11 +244,11 @@ class QuiescentComparison(Comparison):
                 self.streams[stream].synchronize(BLINK)
 
     def synchronize_device(self) -> None:
-        """Raises the error of the poisoned stream with the lowest id, and heals that one only."""
+        """Raises the error of the failed stream with the lowest id, and heals that one only."""
         self.settle()
         if all(queue.drained for queue in self.model.streams):
-            poisoned = sorted(self.model.poisoned(), key=lambda stream: self.streams[stream].stream_id)
-            cause = self.model.synchronize(poisoned[0]) if poisoned else None
+            failed = sorted(self.model.failed_streams(), key=lambda stream: self.streams[stream].stream_id)
+            cause = self.model.synchronize(failed[0]) if failed else None
             self.raises_cause(lambda: et.synchronize(DEVICE, LIMIT), cause, original=True)
         elif any(self.model.may_query_stream(s) == {False} for s, q in enumerate(self.model.streams) if not q.closed):
             with pytest.raises(TimeoutError):

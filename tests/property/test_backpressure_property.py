@@ -34,7 +34,7 @@ def test_submit_blocks_exactly_while_the_queue_is_full(most: int, fill: int, ext
         assert stream.pending == queued
         calls = [_submit_elsewhere(stream, ran, f"extra {number}") for number in range(extra)]
         stuck = max(0, queued + extra - most)
-        assert sum(not call.over for call in calls) >= stuck
+        assert sum(not call.ended for call in calls) >= stuck
         assert stream.pending <= most
         gate.set()
         futures += [call.result() for call in calls]

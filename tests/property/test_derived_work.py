@@ -161,7 +161,7 @@ def fail() -> None:
 
 
 class Program:
-    """Acts on streams of two devices; an act that finds an error left by failed work goes on."""
+    """Acts on streams of two devices; an act that finds an error left by failed work continues."""
 
     def __init__(self) -> None:
         self.streams = [et.Stream("cpu", name="first"), et.Stream("cpu"), et.Stream("sim"), et.Stream("sim:1")]

@@ -20,7 +20,7 @@ PROGRAMS = int(os.environ.get("EVENTIDE_SANITIZER_PROGRAMS", "200"))
 
 
 class Engine:
-    """Feeds the steps in the order in which they happened; a work is over once another one of its stream acts."""
+    """Feeds the steps in the order in which they happened; a work is complete once another one of its stream acts."""
 
     def __init__(self, ops: list[Op]) -> None:
         self.ops = ops
@@ -91,7 +91,7 @@ class Engine:
             e.host_wait(ord(op["token"]), **at)
 
     def _completes(self, sync: Op, work: int) -> bool:
-        """Whether that work is over when the synchronization returns."""
+        """Whether that work is complete when the synchronization returns."""
         ops = self.ops
         place = next(n for n, op in enumerate(ops) if op is sync)
         return Timings(ops, [], inside_oracle.conditions).before(("X", work), ("H", place))

@@ -63,7 +63,7 @@ class StreamMachine(RuleBasedStateMachine):
         return self._pick([s for s in self._open_streams() if not self.comparison.is_synchronizing(s)], which)
 
     def _work(self, which: int) -> int | None:
-        """A recent work item, since old ones are over."""
+        """A recent work item, since old ones are complete."""
         return self._pick(list(self.comparison.futures)[-8:], which)
 
     # --- things are queued -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The clock model in plain Python: slow, exact, and short enough to be believed.
+"""The clock model in plain Python: slow, exact, and short enough to verify by reading.
 
 A sample (before, clock, after) says: the offset clock - host lies in [clock - after, clock - before].
 """

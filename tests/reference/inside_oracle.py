@@ -1,7 +1,7 @@
 """The races of a program whose works act while they run, by trying every timing with the oracle of stream programs.
 
 A step with "inside": n is done by the function of step n, a work: it signals, receives, submits, records, or accesses
-memory, which it may allocate. Such a work has a moment at which it starts (S) and one at which it is over (X), and the
+memory, which it may allocate. A work has a moment at which it starts (S) and one at which it is complete (X), and the
 steps inside of it lie between the two, in their order. Declared accesses are at any time between S and X; those of a
 step inside are at any time from that step on.
 """

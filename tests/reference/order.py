@@ -13,7 +13,7 @@ Entry = tuple[Literal["start", "end"], int]
 
 
 def predecessors(model: Model) -> dict[int, frozenset[int]]:
-    """Work item -> every work item that must be over before it starts."""
+    """Work item -> every work item that must be complete before it starts."""
     return {node: work.before & model.works.keys() for node, work in model.works.items()}
 
 

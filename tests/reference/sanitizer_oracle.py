@@ -2,7 +2,7 @@
 
 A step has a moment on its host thread (H) and, if it is queued on a stream, one on the device (X). Each moment has
 conditions: all of (any of (moments)). From the start every state that some timing can reach is visited; a path through
-the states is one linear extension. What is over in every state in which a moment is over comes before it for sure.
+the states is one linear extension. What is complete in every state in which a moment is complete comes before it.
 Nothing here is shared with the engine: no clocks, no shadow, no binding of its own.
 """
 
@@ -56,7 +56,7 @@ def on(op: Op) -> Any:
 
 
 def conditions(ops: list[Op], blocks: list[Any]) -> dict[Moment, list[list[Moment]]]:
-    """For each moment what must be over before: all of (any of)."""
+    """For each moment what must be complete before: all of (any of)."""
     out: dict[Moment, list[list[Moment]]] = {}
     for i, op in enumerate(ops):
         before = list(enumerate(ops[:i]))
@@ -97,7 +97,7 @@ def _device(i: int, op: Op, ops: list[Op], blocks: list[Any]) -> list[list[Momen
 
 
 def _meeting(i: int, op: Op, ops: list[Op], blocks: list[Any]) -> list[list[Moment]]:
-    """Every rank has come to the same turn of this name: all that lies before it there is over, and it is submitted."""
+    """Every rank is at the same turn of this name: all before it there is complete, and it is submitted."""
     same = [(j, o) for j, o in enumerate(ops) if o["op"] == "collective" and o["name"] == op["name"]]
     turn = sum(on(o) == on(op) for j, o in same if j < i)
     out: list[list[Moment]] = []
@@ -140,7 +140,7 @@ class Timings:
         self._bit, self._always = bit, always
 
     def before(self, a: Moment, b: Moment) -> bool:
-        """Whether a is over whenever b is."""
+        """Whether a is complete whenever b is."""
         return bool(self._always[self._bit[b]] & self._bit[a])
 
     def past(self, moment: Moment, of: list[Moment]) -> frozenset[Moment]:
@@ -254,7 +254,7 @@ def _frees(ops: list[Op]) -> list[tuple[Any, ...]]:
 
 
 def _held(i: int, access: Touched, ops: list[Op], frees: list[tuple[Any, ...]], timings: Timings) -> bool:
-    """record_stream keeps the memory until what was queued there up to the free is over, and all that comes before."""
+    """record_stream keeps the memory until what was queued there up to the free is complete, and all before."""
     life, _, buffer, *_ = access
     end = next((steps[0] for (name, born), *steps in frees if (name, born) == (buffer, life)), None)
     if end is None or i > end:
@@ -298,7 +298,7 @@ def redundant(ops: list[Op], i: int, blocks: list[Any]) -> bool:
 
 
 def _kept(ops: list[Op], timings: Timings, sources: list[Moment]) -> list[set[Moment]]:
-    """Of each free: what is over before the memory is taken again, by order or because it is held."""
+    """Of each free: what is complete before the memory is taken again, by order or because it is held."""
     out = []
     for (buffer, life), end, *_ in _frees(ops):
         ends = [("X" if queued(ops[end]) else "H", end), *_holders(ops, buffer, life, end)]

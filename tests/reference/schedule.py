@@ -1,4 +1,4 @@
-"""The schedule of a dependency graph by hand: the start of a node is asked of its edges, one by one."""
+"""The schedule of a dependency graph by hand: the start of a node is computed from its edges, one by one."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A Model receives the calls of a program, in the order in which they took effect. It keeps each stream's queue and
 answers with bounds, for real work takes time: `settle()` moves everything as far as the closed gates let it go (what
 *must* have happened once things are quiet), and `furthest()` is a copy that went as far as it *may* have gone by now.
-Between the two, both answers are allowed. `before` of a node holds every node that must be over before it starts.
+Between the two, both answers are allowed. `before` of a node holds every node that must be complete before it starts.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ class Marker:
 
 @dataclass
 class Wait:
-    """The stream goes no further until `marker` is over; a failed one poisons it."""
+    """The stream waits until `marker` is complete; a failed one passes on its error."""
 
     marker: int
 
 
 @dataclass
 class Queue:
-    """A stream: entries[head:] have not been passed; `poison` is the work item whose error it carries."""
+    """A stream: entries[head:] have not been passed; `error` is the work item whose error it carries."""
 
     entries: list[Work | Marker | Wait] = field(default_factory=list)
     head: int = 0
     before: frozenset[int] = frozenset()
-    poison: int | None = None
+    error: int | None = None
     closed: bool = False
 
     @property
@@ -141,7 +141,7 @@ class Model:
         """The work item whose error is raised, or None; the stream is healed. It must be drained (see `settle`)."""
         queue = self._usable(stream)
         assert queue.drained, f"stream {stream} still has something queued"
-        error, queue.poison = queue.poison, None
+        error, queue.error = queue.error, None
         return error
 
     def close(self, stream: int) -> int | None:
@@ -184,16 +184,16 @@ class Model:
         begun = later.running or later.state is not State.PENDING
         return frozenset({False, True} if begun else {True})
 
-    def poisoned(self) -> dict[int, int]:
+    def failed_streams(self) -> dict[int, int]:
         """Stream -> the work item whose error it carries."""
-        return {number: queue.poison for number, queue in enumerate(self.streams) if queue.poison is not None}
+        return {number: queue.error for number, queue in enumerate(self.streams) if queue.error is not None}
 
     # --- time passes -------------------------------------------------------------------------------------------
 
     def settle(self, *, eager: bool = False) -> None:
         """Everything goes as far as the closed gates allow.
 
-        The design leaves open whether a poisoned stream still waits in its queue: `eager` means that it
+        The design leaves open whether a failed stream still waits in its queue: `eager` means that it
         does not. All else is settled by the design, whatever the timing.
         """
         moved = True
@@ -233,8 +233,8 @@ class Model:
         if isinstance(entry, Work):
             passed = self._pass_work(queue, entry)
         elif isinstance(entry, Marker):
-            entry.state = State.DONE if queue.poison is None else State.FAILED
-            entry.cause = queue.poison
+            entry.state = State.DONE if queue.error is None else State.FAILED
+            entry.cause = queue.error
             passed = True
         else:
             passed = self._pass_wait(queue, self.markers[entry.marker], eager=eager)
@@ -246,23 +246,23 @@ class Model:
     def _pass_work(self, queue: Queue, work: Work) -> bool:
         if work.state is State.CANCELLED:
             return True
-        if queue.poison is not None:
-            work.state, work.cause = State.SKIPPED, queue.poison
+        if queue.error is not None:
+            work.state, work.cause = State.SKIPPED, queue.error
             return True
         work.running = work.gate in self.closed_gates
         if work.running:
             return False
         work.state = State.FAILED if work.raises else State.DONE
         if work.raises:
-            work.cause = queue.poison = work.node
+            work.cause = queue.error = work.node
         return True
 
     @staticmethod
     def _pass_wait(queue: Queue, marker: Marker, *, eager: bool) -> bool:
         if marker.state is State.PENDING:
-            return eager and queue.poison is not None
-        if queue.poison is None:
-            queue.poison = marker.cause
+            return eager and queue.error is not None
+        if queue.error is None:
+            queue.error = marker.cause
         return True
 
     def _mark(self, stream: int) -> int:

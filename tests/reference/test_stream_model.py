@@ -70,10 +70,10 @@ def test_an_error_skips_later_work_and_propagates_through_waits() -> None:
     marker = model.marker_of(event)
     assert marker is not None
     assert (marker.state, marker.cause) == (State.FAILED, bad)
-    assert model.poisoned() == {a: bad, b: bad}
+    assert model.failed_streams() == {a: bad, b: bad}
     assert model.synchronize(a) == bad
     assert model.synchronize(a) is None
-    assert model.poisoned() == {b: bad}
+    assert model.failed_streams() == {b: bad}
 
 
 def test_healing_does_not_change_a_failed_marker() -> None:
@@ -92,7 +92,7 @@ def test_healing_does_not_change_a_failed_marker() -> None:
     assert model.works[again].state is State.SKIPPED
 
 
-def test_cancelled_work_poisons_nothing() -> None:
+def test_cancelled_work_is_no_error() -> None:
     model = Model()
     stream, gate = model.stream(), model.gate()
     model.submit(stream, gate=gate)
@@ -114,7 +114,7 @@ def test_work_that_ran_cannot_have_been_cancelled() -> None:
         model.cancel(work)
 
 
-def test_a_poisoned_stream_may_or_may_not_be_blocked_at_a_wait() -> None:
+def test_a_failed_stream_may_or_may_not_be_blocked_at_a_wait() -> None:
     model = Model()
     a, b, event = model.stream(), model.stream(), model.event()
     gate = model.gate()
@@ -177,10 +177,10 @@ def test_a_copy_is_independent() -> None:
     other.record(event, b)
     other.settle()
     assert [other.works[node].state for node in (held, behind)] == [State.DONE, State.FAILED]
-    assert other.poisoned() == {b: behind}
+    assert other.failed_streams() == {b: behind}
     assert [model.works[node].state for node in (held, behind)] == [State.PENDING, State.PENDING]
     assert model.works[held].running
-    assert model.poisoned() == {}
+    assert model.failed_streams() == {}
     assert len(model.events[event]) == 1
     model.settle()
     assert model.may_query(event) == {False}

@@ -8,7 +8,7 @@ from tests.trace_builder import Builder
 from tests.unit.test_analysis_samples import IMPORT, MAIN, MS, NUMPY, F, G, trace_of
 
 TORCH = (
-    "Devices: there is no work of one. If the program used one, record it too: torch.profiler with its activity "
+    "Devices: no device work is recorded. If the program used one, record it too: torch.profiler with its activity "
     "(ProfilerActivity.CUDA, XPU, ...)."
 )
 

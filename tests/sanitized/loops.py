@@ -227,7 +227,7 @@ def blocking_queue_in_a_thread(device, bug):
 
 
 def two_loops(device, bug):
-    """Loops in two threads; the second asks the first."""
+    """Loops in two threads; the second queries the first."""
     stream, model, loop = et.Stream(device), np.zeros(8), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -29,7 +29,7 @@ class Item:
 
 @dataclass
 class Ledger:
-    """Appended to by all threads (list.append is atomic), read by `check` when they are over."""
+    """Appended to by all threads (list.append is atomic), read by `check` when they have ended."""
 
     deferred: bool
     items: list[Item] = field(default_factory=list)

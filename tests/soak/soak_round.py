@@ -35,7 +35,7 @@ class Round:
         self.inside = threading.local()  # .hook: this thread runs one of our hooks
 
     def submit(self, stream: et.Stream, rng: random.Random, *, fail: bool = False, ordered: bool = True) -> Item | None:
-        """Submit an item; None if the stream is poisoned and its device immediate: such a one refuses."""
+        """Submit an item; None if the stream has an error and its device immediate: such a one refuses."""
         number = next(self.ledger.numbers)
         error = Boom(str(number)) if fail else None
         item = Item(number, stream.stream_id, threading.get_ident(), error, ordered)

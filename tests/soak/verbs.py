@@ -1,4 +1,4 @@
-"""One host thread of a round: draws verbs at random until the time is over."""
+"""One host thread of a round: draws verbs at random until the deadline."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Thread:
         futures = [stream.submit(ran.append, number) for number in range(5)]
         stream.close(LIMIT)
         if ran != list(range(5)) or not all(future.done() for future in futures):
-            self.ledger.wrong.append(f"close returned before its work was over: {ran}")
+            self.ledger.wrong.append(f"close returned before its work was complete: {ran}")
         try:
             stream.submit(int)
         except et.StreamError:

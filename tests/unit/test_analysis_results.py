@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import eventide as et
@@ -117,6 +118,41 @@ def test_each_result_converts_to_pandas(name: str) -> None:
     frame = result.to_pandas()
     assert list(frame.columns) == result.to_arrow().column_names
     assert len(frame) == result.to_arrow().num_rows
+
+
+def repeated(table: pa.Table) -> list[str]:
+    """The columns whose dictionary has a word twice: pandas refuses them."""
+    words = {
+        name: chunk.dictionary.to_pylist()
+        for name in table.column_names
+        for chunk in table[name].chunks
+        if pa.types.is_dictionary(chunk.type)
+    }
+    return [name for name, each in words.items() if len(set(each)) < len(each)]
+
+
+def test_threads_of_one_name_and_streams_of_one_device_have_one_word_in_a_dictionary() -> None:
+    builder = overlapped()
+    builder.span(builder.thread(pid=2), "load", 0, 900)
+    builder.launch((20, 30), "gemm", 40, 950, stream=8)
+    trace = builder.trace()
+    for table in (trace.critical_path().to_arrow(), trace.queue().levels):
+        assert any(pa.types.is_dictionary(kind) for kind in table.schema.types)
+        assert repeated(table) == []
+
+
+def stream_synchronization() -> None:
+    """Work with the name of a hook."""
+
+
+def test_work_with_the_name_of_a_synchronization_has_the_same_word() -> None:
+    with et.Recorder() as recorder, et.Stream.open("cpu") as stream:
+        stream.submit(stream_synchronization)
+        stream.synchronize()
+    spans = recorder.trace.spans
+    assert set(spans["name"].to_pylist()) == {"stream_synchronization"}
+    assert {"work", "sync"} == set(spans["category"].to_pylist())
+    assert repeated(spans) == []
 
 
 def test_without_pandas_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

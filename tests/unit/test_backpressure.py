@@ -31,7 +31,7 @@ def test_submit_blocks_while_the_stream_is_full_and_returns_when_it_is_not(make_
     stream.submit(int)
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int, "3"))
-    assert not submitter.over
+    assert not submitter.ended
     assert stream.pending == 2
     gate.open()
     assert submitter.result().result(TIMEOUT) == 3
@@ -42,7 +42,7 @@ def test_all_blocked_submitters_return(make_stream, gate):
     gate.hold(stream)
     stream.submit(int)
     submitters = [blocked_in(lambda number=number: stream.submit(int, number)) for number in range(4)]
-    assert not any(submitter.over for submitter in submitters)
+    assert not any(submitter.ended for submitter in submitters)
     gate.open()
     assert sorted(submitter.result().result(TIMEOUT) for submitter in submitters) == [0, 1, 2, 3]
 
@@ -53,15 +53,15 @@ def test_the_limit_applies_to_copies_and_native_work(make_stream, gate):
     stream.submit(int)
     target = bytearray(3)
     copier = blocked_in(lambda: stream.copy(target, b"new"))
-    assert not copier.over
+    assert not copier.ended
     gate.open()
     copier.result().result(TIMEOUT)
     assert target == b"new"
 
 
-def test_a_submitter_that_waits_is_reported_when_the_stream_is_poisoned(make_stream, gate):
+def test_a_submitter_that_waits_is_reported_when_the_stream_fails(make_stream, gate):
     stream = make_stream("cpu", max_pending=1)
-    error = Boom("poison")
+    error = Boom("first")
     gate.hold(stream, error)
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int))
@@ -77,7 +77,7 @@ def test_another_stream_is_free_while_one_is_full(make_stream, other, gate):
     stream.submit(int)
     submitter = blocked_in(lambda: stream.submit(int))
     assert other.submit(int, "7").result(TIMEOUT) == 7
-    assert not submitter.over
+    assert not submitter.ended
     gate.open()
     submitter.result()
 

@@ -32,7 +32,7 @@ def blocking(request, make_stream, gate):
 
 def test_a_blocking_call_releases_the_gil(blocking, gate):
     waiter = blocked_in(blocking)
-    assert not waiter.over  # this line runs while the call blocks, on the other thread
+    assert not waiter.ended  # this line runs while the call blocks, on the other thread
     gate.open()
     waiter.result()
 
@@ -123,7 +123,7 @@ def test_other_threads_use_the_stream_while_one_synchronizes_it(stream, other, g
     assert event.query() is False
     assert stream.submit(int).cancel() is True
     last = stream.submit(int, "8")
-    assert not waiter.over
+    assert not waiter.ended
     gate.open()
     assert last.result(TIMEOUT) == 8
     waiter.result()

@@ -41,7 +41,7 @@ def test_convert_prints_contents_size_and_warnings(path, tmp_path, capsys):
         (["convert", "gone.json", "a.json"], "there is no file 'gone.json'"),
         (["convert", "{path}", "a.docx"], "'a.docx' has no suffix of a format that is written"),
         (["recover", "."], "'.' is a directory; give the .eventide file of the process that was killed"),
-        (["sql", "{path}", "select x from spans"], 'the query is wrong: .*"x" not found'),
+        (["sql", "{path}", "select x from spans"], 'the query is invalid: .*"x" not found'),
         (["sql", "{path}", "select cast(name as int) from spans"], "the query failed: Conversion Error"),
     ],
 )

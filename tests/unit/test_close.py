@@ -17,7 +17,7 @@ def test_close_drains(make_stream, gate):
     gate.hold(stream)
     futures = [stream.submit(ran.append, number) for number in range(10)]
     closer = blocked_in(lambda: stream.close(timeout=TIMEOUT))
-    assert not closer.over
+    assert not closer.ended
     gate.open()
     closer.result()
     assert ran == list(range(10))

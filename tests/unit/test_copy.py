@@ -132,7 +132,7 @@ def test_a_copy_of_zero_bytes_is_allowed(stream):
 
 @pytest.mark.parametrize("over", ["result", "synchronize", "event"])
 def test_source_and_destination_are_released_when_the_host_observes_completion(stream, over):
-    for _ in range(500):  # the host looks at many moments: before, while and after the worker lets go of them
+    for _ in range(500):  # the host looks at many moments: before, while and after the worker releases them
         buffer, back = et.empty(64, device="cpu"), bytearray(64)
         stream.copy(buffer, bytes(64))
         future = stream.copy(back, buffer)

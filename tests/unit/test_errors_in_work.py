@@ -1,4 +1,4 @@
-"""Errors in work are never lost: failed markers, poisoned streams, one synchronize that heals."""
+"""Errors in work are never lost: failed markers, failed streams, one synchronize that heals."""
 
 import traceback
 
@@ -14,7 +14,7 @@ def failure_of(call):
     return caught.value
 
 
-def poison(stream, gate, error=None, behind=0):
+def fail(stream, gate, error=None, behind=0):
     """Fail work on the stream with `behind` more items queued; return the error and the futures behind."""
     error = error or Boom("first")
     failed = gate.hold(stream, error)
@@ -58,14 +58,14 @@ def test_no_exception_kills_the_worker_or_the_process(stream, gate, kind):
 
 
 def test_synchronize_raises_the_first_error_itself_once_and_heals(stream, gate):
-    error, futures = poison(stream, gate, behind=2)
+    error, futures = fail(stream, gate, behind=2)
     assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is error
     stream.synchronize(timeout=TIMEOUT)
     assert stream.submit(int, "1").result(TIMEOUT) == 1
     assert isinstance(futures[0].exception(TIMEOUT), et.StreamError)
 
 
-def test_a_healed_stream_can_be_poisoned_again(stream):
+def test_a_healed_stream_can_fail_again(stream):
     for text in ("one", "two"):
         stream.submit(boom, text)
         assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)).args == (text,)
@@ -75,14 +75,14 @@ def test_every_waiting_thread_gets_the_error_and_later_calls_do_not(stream, gate
     error = Boom("for all")
     gate.hold(stream, error)
     waiters = [blocked_in(lambda: stream.synchronize(timeout=TIMEOUT)) for _ in range(4)]
-    assert not any(waiter.over for waiter in waiters)
+    assert not any(waiter.ended for waiter in waiters)
     gate.open()
     assert [waiter.error() for waiter in waiters] == [error] * 4
     stream.synchronize(timeout=TIMEOUT)
 
 
 def test_reading_the_future_does_not_heal_the_stream(stream, gate):
-    error, _ = poison(stream, gate)
+    error, _ = fail(stream, gate)
     assert isinstance(stream.submit(int).exception(TIMEOUT), et.StreamError)
     assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is error
 
@@ -113,8 +113,8 @@ def test_a_failed_marker_stays_failed_for_ever(stream, gate):
     assert event.query() is True
 
 
-def test_a_marker_recorded_on_a_poisoned_stream_fails_and_on_a_healed_one_does_not(stream, gate):
-    error, _ = poison(stream, gate)
+def test_a_marker_recorded_on_a_failed_stream_fails_and_on_a_healed_one_does_not(stream, gate):
+    error, _ = fail(stream, gate)
     event = stream.record_event()
     assert failure_of(lambda: event.synchronize(timeout=TIMEOUT)).__cause__ is error
     assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is error
@@ -122,7 +122,7 @@ def test_a_marker_recorded_on_a_poisoned_stream_fails_and_on_a_healed_one_does_n
     event.synchronize(timeout=TIMEOUT)
 
 
-def test_a_stream_that_waits_on_a_failed_marker_is_poisoned(stream, other, gate):
+def test_a_stream_that_waits_on_a_failed_marker_fails(stream, other, gate):
     error = Boom("travels")
     gate.hold(stream, error)
     other.wait_event(stream.record_event())
@@ -137,8 +137,8 @@ def test_a_stream_that_waits_on_a_failed_marker_is_poisoned(stream, other, gate)
     assert other.submit(int, "2").result(TIMEOUT) == 2
 
 
-def test_a_failed_marker_poisons_waiters_even_after_its_stream_healed(stream, other, gate):
-    error, _ = poison(stream, gate)
+def test_a_failed_marker_fails_waiters_even_after_its_stream_healed(stream, other, gate):
+    error, _ = fail(stream, gate)
     event = stream.record_event()
     eventually(event.query, "the marker fails")
     assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is error
@@ -147,7 +147,7 @@ def test_a_failed_marker_poisons_waiters_even_after_its_stream_healed(stream, ot
 
 
 def test_the_first_of_two_errors_is_the_one_that_is_reported(stream, other, make_gate):
-    second, _ = poison(other, make_gate(), Boom("second"))
+    second, _ = fail(other, make_gate(), Boom("second"))
     event = other.record_event()
     eventually(event.query, "the marker fails")
     gate = make_gate()
@@ -171,9 +171,9 @@ def test_wait_stream_carries_the_failure_over(stream, other, gate):
     assert root_cause(skipped.exception(TIMEOUT)) is error
 
 
-def test_device_synchronize_raises_one_error_and_leaves_the_other_streams_poisoned(make_stream, make_gate):
+def test_device_synchronize_raises_one_error_and_leaves_the_other_streams_failed(make_stream, make_gate):
     streams = [make_stream() for _ in range(3)]
-    errors = [poison(stream, make_gate(), Boom(str(stream.stream_id)))[0] for stream in reversed(streams)][::-1]
+    errors = [fail(stream, make_gate(), Boom(str(stream.stream_id)))[0] for stream in reversed(streams)][::-1]
     assert failure_of(lambda: et.synchronize("cpu", timeout=TIMEOUT)) is errors[0]
     assert streams[0].submit(int, "1").result(TIMEOUT) == 1
     assert isinstance(streams[1].submit(int).exception(TIMEOUT), et.StreamError)
@@ -184,6 +184,6 @@ def test_device_synchronize_raises_one_error_and_leaves_the_other_streams_poison
 
 def test_close_is_silent_about_an_error_that_synchronize_raised(make_stream, gate):
     stream = make_stream()
-    error, _ = poison(stream, gate)
+    error, _ = fail(stream, gate)
     assert failure_of(lambda: stream.synchronize(timeout=TIMEOUT)) is error
     stream.close(timeout=TIMEOUT)

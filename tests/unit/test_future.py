@@ -73,7 +73,7 @@ def test_an_exception_that_is_returned_is_a_value(stream):
     stream.synchronize(timeout=TIMEOUT)
 
 
-def test_cancel_of_pending_work_skips_it_and_poisons_nothing(stream, gate):
+def test_cancel_of_pending_work_skips_it_and_is_no_error(stream, gate):
     ran: list[str] = []
     gate.hold(stream)
     cancelled = stream.submit(ran.append, "cancelled")

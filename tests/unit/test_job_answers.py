@@ -186,7 +186,7 @@ def test_sql_sees_every_table_with_its_rank(make, capsys):
     )
     assert json.loads(capsys.readouterr().out) == [{"rank": 2, "most": 1_600_000}]
     assert main(["job", "sql", job, "select nothing"]) == 2
-    assert "the query is wrong" in capsys.readouterr().err
+    assert "the query is invalid" in capsys.readouterr().err
 
 
 def test_the_page_has_a_cell_for_each_rank_and_step_and_no_script(make, tmp_path):

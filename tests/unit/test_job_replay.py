@@ -50,7 +50,7 @@ def test_operations_end_as_in_plain_python(graph):
 
 
 def test_operations_that_wait_for_each_other_are_an_error():
-    with pytest.raises(UsageValueError, match="2 operations wait for each other in a circle"):
+    with pytest.raises(UsageValueError, match="2 operations wait for each other in a cycle"):
         Replay(operations([1, 1, 1], [(0, 1), (1, 0)]))
 
 

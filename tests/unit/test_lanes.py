@@ -1,4 +1,4 @@
-"""Lanes: on each, spans nest; what overlaps in part goes to a further lane of the same track."""
+"""Lanes: on each, spans nest; what overlaps in part is put on a further lane of the same track."""
 
 import numpy as np
 from hypothesis import given
@@ -53,7 +53,7 @@ def test_times_at_the_limits_of_the_clock_are_handled():
 
 
 def oracle(spans):
-    """First fit, as it is meant: a span fits where each span of the lane holds it or is over."""
+    """First fit, by definition: a span fits where each span of the lane holds it or has ended."""
     end = [2**63 - 1 if duration is None else start + duration for _, start, duration in spans]
     order = sorted(range(len(spans)), key=lambda i: (spans[i][0], spans[i][1], -end[i], i))
     placed: dict[tuple[int, int], list[int]] = {}

@@ -84,7 +84,7 @@ def test_work_and_its_arguments_are_released_after_they_ran_failed_or_were_skipp
         stream.synchronize(timeout=TIMEOUT)
     futures.clear()
     for reference in references:
-        assert_is_freed(reference, "work that is over")
+        assert_is_freed(reference, "work that is complete")
 
 
 def test_cancelled_work_is_released(stream, gate):

@@ -132,13 +132,13 @@ def test_lengths_that_the_file_does_not_have_take_no_memory(tmp_path: Path) -> N
         with pytest.raises(TraceFormatError, match=r"inside a value|an integer of"):
             et.open_trace(path)
     path.write_bytes(b"\x80\x04Nr\xff\xff\xff\xff.")  # stores a value under a huge number
-    with pytest.raises(TraceFormatError, match="no memory snapshot of torch but a NoneType"):
+    with pytest.raises(TraceFormatError, match="not a memory snapshot of torch but a NoneType"):
         et.open_trace(path)
 
 
 @pytest.mark.parametrize("value", [[], {"weights": [1.0]}, 5])
 def test_another_pickle_is_not_a_snapshot(tmp_path: Path, value: Any) -> None:
-    with pytest.raises(TraceFormatError, match="no memory snapshot of torch"):
+    with pytest.raises(TraceFormatError, match="not a memory snapshot of torch"):
         et.open_trace(written(tmp_path, value))
 
 

@@ -103,7 +103,7 @@ def test_each_option_is_a_parameter_that_help_shows() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"path": "t.txt"}, r"the suffix of 't\.txt' is no format of a trace; use one of \.pftrace"),
+        ({"path": "t.txt"}, r"the suffix of 't\.txt' is not that of a trace format; use one of \.pftrace"),
         ({"path": 3}, "path must be the path of a file, not int"),
         ({"perf_counters": "cycles"}, "perf_counters takes a list of names"),
         ({"perf_counters": [3]}, "the name of a perf counter is a string, not int"),

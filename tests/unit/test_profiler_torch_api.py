@@ -144,7 +144,7 @@ def test_wrong_metadata_is_refused() -> None:
     prof = et.profile()
     with pytest.raises(et.UsageTypeError, match="the value of 'n' must be a string, not int"):
         prof.add_metadata("n", 3)  # type: ignore[arg-type]
-    with pytest.raises(et.UsageValueError, match=r"the value of 'n' is no JSON: .*; use add_metadata for a text"):
+    with pytest.raises(et.UsageValueError, match=r"the value of 'n' is not JSON: .*; use add_metadata for a text"):
         prof.add_metadata_json("n", "{")
     with pytest.raises(et.UsageTypeError, match="the key of metadata is a string that is not empty, not ''"):
         prof.add_metadata_json("", "1")

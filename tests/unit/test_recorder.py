@@ -69,9 +69,13 @@ def test_start_and_stop_in_the_wrong_order_are_errors(tmp_path: Path) -> None:
     recorder = et.Recorder(tmp_path / "a.eventide")
     with pytest.raises(et.UsageError, match="not recording; start it first"):
         recorder.stop()
+    with pytest.raises(et.UsageError, match=r"no trace yet; start\(\) the recorder, and stop\(\) it"):
+        _ = recorder.trace
     with recorder:
         with pytest.raises(et.UsageError, match=r"is recording to .*a.eventide; stop it first"):
             recorder.start()
+        with pytest.raises(et.UsageError, match=r"no trace yet; stop\(\) the recorder first"):
+            _ = recorder.trace
         recorder.stop()
     with pytest.raises(et.UsageError, match="nothing to dump"):
         recorder.dump(tmp_path / "b.eventide")

@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_loses_nothing_that_fits_the_buffer(tmp_path: Path)
 
 
 def test_missing_space_for_the_buffer_is_an_error_of_start(tmp_path: Path) -> None:
-    with pytest.raises(et.DeviceError, match=r"no room for its buffer of \d+ MB .*smaller buffer="):
+    with pytest.raises(et.DeviceError, match=r"no space for its buffer of \d+ MB .*smaller buffer="):
         et.Recorder(tmp_path / "a.eventide", buffer=1 << 50).start()
     assert leftovers() == []
     assert list(tmp_path.iterdir()) == []

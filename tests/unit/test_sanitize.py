@@ -72,7 +72,7 @@ def test_the_host_races_with_a_copy_that_is_still_under_way(stream, gate):
     gate.hold(stream)
     with et.sanitize() as findings:
         stream.copy(target, source)
-        target[:4]  # a read before the copy is over
+        target[:4]  # a read before the copy is complete
         source[:] = 2
         et.host_access(writes=source)
         gate.open()

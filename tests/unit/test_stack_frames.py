@@ -29,7 +29,7 @@ def places(frame: FrameType | None, limit: int = 128) -> list[Place]:
 
 
 class Seen:
-    """What both walks saw, call by call; a call stands for any function that C or Python may call."""
+    """What both walks saw, call by call; a call represents any function that C or Python may call."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []

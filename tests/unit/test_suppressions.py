@@ -70,7 +70,7 @@ def test_a_suppression_that_matches_nothing_is_reported_as_unused(conditions):
 
 
 def test_a_reason_is_required():
-    with pytest.raises(et.UsageValueError, match="a suppression needs a reason: why is kind='race' no problem"):
+    with pytest.raises(et.UsageValueError, match="a suppression needs a reason: why is kind='race' acceptable"):
         Suppression(reason=" ", kind="race")
     with pytest.raises(et.UsageValueError, match="a suppression needs one of fingerprint, kind, function, file"):
         Suppression(reason="because")

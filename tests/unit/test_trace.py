@@ -109,8 +109,8 @@ def test_arguments_are_json_that_sql_can_look_into():
 @pytest.mark.parametrize(
     ("query", "error", "words"),
     [
-        ("select nothing from spans", et.UsageError, 'the query is wrong: .*"nothing" not found'),
-        ("selct 1", ValueError, "the query is wrong: Parser Error"),
+        ("select nothing from spans", et.UsageError, 'the query is invalid: .*"nothing" not found'),
+        ("selct 1", ValueError, "the query is invalid: Parser Error"),
         ("", ValueError, "the query returns no rows: ''; use SELECT"),
         (7, TypeError, "sql takes the query as text, not int"),
     ],

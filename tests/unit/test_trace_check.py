@@ -40,19 +40,22 @@ def test_an_empty_trace_passes_the_check():
         (spans(duration=[-5]), r"spans\[0\].duration is -5, which is negative"),
         (spans(cpu=[-5]), r"spans\[0\].cpu is -5, which is negative"),
         (spans(start=[2**62], duration=[2**62]), "so the end is beyond 63 bits of nanoseconds"),
-        (spans(category=["kernal"]), r"spans\[0\].category is 'kernal', which is none of span, op"),
-        (spans(args=["[1]"]), r"spans\[0\].args is '\[1\]', which is no JSON object"),
-        (spans(args=["{"]), r"spans\[0\].args is '{', which is no JSON object"),
-        (et.Trace({"tracks": {"kind": ["street"]}}), r"tracks\[0\].kind is 'street', which is none of process"),
+        (spans(category=["kernal"]), r"spans\[0\].category is 'kernal', which is not one of span, op"),
+        (spans(args=["[1]"]), r"spans\[0\].args is '\[1\]', which is not a JSON object"),
+        (spans(args=["{"]), r"spans\[0\].args is '{', which is not a JSON object"),
+        (et.Trace({"tracks": {"kind": ["street"]}}), r"tracks\[0\].kind is 'street', which is not one of process"),
         (et.Trace({"tracks": {"kind": ["thread"], "parent": [1]}}), r"tracks\[0\].parent is 1, and there are 1 tracks"),
         (et.Trace({"tracks": {"kind": ["other"] * 2, "parent": [1, 0]}}), r"tracks\[0\].parent leads back to itself"),
-        (et.Trace({"edges": {"kind": ["knot"], "from_time": [0], "to_time": [0]}}), "'knot', which is none of launch"),
+        (
+            et.Trace({"edges": {"kind": ["knot"], "from_time": [0], "to_time": [0]}}),
+            "'knot', which is not one of launch",
+        ),
         (et.Trace({}, {"account": {"dropped": {"spans": -1}}}), r"\['account'\]\['dropped'\]\['spans'\] is -1"),
         (et.Trace({}, {"account": 7}), r"metadata\['account'\] is 7, not a dict"),
     ],
 )
 def test_check_of_an_invalid_trace_names_the_row(trace, words):
-    with pytest.raises(et.UsageError, match=f"the trace does not hold together: .*{words}"):
+    with pytest.raises(et.UsageError, match=f"the trace is inconsistent: .*{words}"):
         trace.check()
 
 

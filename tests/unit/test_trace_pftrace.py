@@ -288,7 +288,7 @@ def test_older_writers_describe_the_thread_once_and_count_microseconds(tmp_path)
 def test_texts_that_are_not_utf8_are_repaired(tmp_path):
     trace = opened(tmp_path, packet(field(8, 1), event(INSTANT, field(23, b"\xff ok"), field(11, 9))))
     assert columns(trace.instants, "name") == [("\ufffd ok",)]
-    assert "some texts are no UTF-8" in trace.metadata["warnings"][0]
+    assert "some texts are not UTF-8" in trace.metadata["warnings"][0]
 
 
 def test_a_kernel_trace_without_track_events_is_an_error(tmp_path):

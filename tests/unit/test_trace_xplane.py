@@ -144,7 +144,7 @@ def test_events_without_a_time_or_at_an_impossible_one_are_counted(tmp_path):
     assert trace.spans.column("name").to_pylist() == ["good", "event 99"]
     assert trace.metadata["warnings"] == [
         "1 events are counts without a time and were left out",
-        "2 events are at times that cannot be and were left out",
+        "2 events have invalid times and were left out",
         "1 events have no name in the file",
         "reported by the profiler itself: CUPTI is not there",
         "reported by the profiler itself: buffer full",

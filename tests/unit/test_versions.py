@@ -84,7 +84,7 @@ def test_two_threads_in_synchronize_of_one_event_both_return(stream, gate):
     gate.hold(stream)
     event = stream.record_event()
     waiters = [blocked_in(lambda: event.synchronize(timeout=TIMEOUT)) for _ in range(4)]
-    assert not any(waiter.over for waiter in waiters)
+    assert not any(waiter.ended for waiter in waiters)
     gate.open()
     assert [waiter.result() for waiter in waiters] == [None] * 4
 
@@ -128,7 +128,7 @@ def test_synchronize_waits_whatever_stream_and_thread_it_is_called_from(stream, 
             return future.done()
 
     waiter = blocked_in(elsewhere)
-    assert not waiter.over
+    assert not waiter.ended
     gate.open()
     assert waiter.result() is True
 
@@ -138,7 +138,7 @@ def test_device_synchronize_waits_for_every_stream(make_stream, make_gate):
     futures = [gate.hold(make_stream()) for gate in gates]
     waiter = blocked_in(lambda: (et.synchronize("cpu", timeout=TIMEOUT), [future.done() for future in futures]))
     for gate in gates:
-        assert not waiter.over
+        assert not waiter.ended
         gate.open()
     assert waiter.result() == (None, [True, True, True])
 

@@ -200,7 +200,7 @@ PyObject* raise_timeout(const char* verb, const std::string& what, const Timeout
 
 enum class Waited { done, timeout, interrupted };
 
-// Sleeps in step(ns) without the GIL until it says true, the deadline is over, or a signal handler or the device
+// Sleeps in step(ns) without the GIL until it says true, the deadline has passed, or a signal handler or the device
 // raises.
 template <class Step>
 Waited wait_without_gil(int64_t deadline, Step&& step) {

@@ -97,7 +97,7 @@ void bind_memory(nb::module_& m) {
         .def(
             "free",
             [](PyBuffer& b) {
-                if (b.exports) drop_what_is_due();  // copies that are over
+                if (b.exports) drop_what_is_due();  // copies that are complete
                 if (b.exports) {
                     PyErr_Format(PyExc_BufferError,
                                  "cannot free a Buffer while %zd memoryviews or arrays over it exist", b.exports);

@@ -166,7 +166,7 @@ void bind_perfetto_xplane_readers(nb::module_& m) {
         .def("finish", finish, nb::sig("def finish(self) -> dict[str, typing.Any]"),
              "Pairs begins with ends and returns everything.");
     m.def("read_xplane", read_xplane, nb::arg("data"), nb::sig("def read_xplane(data: bytes) -> dict[str, typing.Any]"),
-          "Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is none.");
+          "Everything in a profile of JAX (XSpace); only `damaged`, an offset and why, where it is not one.");
 }
 
 }  // namespace eventide::python

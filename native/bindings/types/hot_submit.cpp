@@ -319,7 +319,7 @@ PyObject* stream_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
     if (!stream || !parse_arguments("copy", names, ends, 2, args, nargs, kwnames)) return nullptr;
     if (!ends[0] || !ends[1]) return raise(ErrorKind::type, "copy() needs dst and src");
     if (stream->immediate()) return PyObject_CallMethodObjArgs(self, s_copy, ends[0], ends[1], nullptr);
-    PyObject* views = PyTuple_New(2);  // keeps both exported until the copy is over
+    PyObject* views = PyTuple_New(2);  // keeps both exported until the copy is complete
     if (!views) return nullptr;
     for (int i = 0; i < 2; ++i) {
         PyObject* view = PyMemoryView_FromObject(ends[i]);

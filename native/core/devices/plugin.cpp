@@ -137,7 +137,7 @@ class PluginStream final : public DeviceStream {
         const int state = p_.call("poll", [&] { return d_.poll(marker_of(marker)); });
         if (state < EVENTIDE_PENDING || state > EVENTIDE_FAILED)
             throw Error(ErrorKind::device, "poll() of device '" + p_.type + "' gave " + std::to_string(state) +
-                                               ", which is no eventide_marker_state");
+                                               ", which is not an eventide_marker_state");
         return MarkerState(state);
     }
 
@@ -318,7 +318,7 @@ std::string load(const std::string& path, const std::string& name) {
     // Closed again if it turns out to be no device; a registered one stays for the life of the process.
     std::unique_ptr<void, int (*)(void*)> guard(library, dlclose);
     auto entry = reinterpret_cast<eventide_device_entry_function>(dlsym(library, "eventide_device_entry"));
-    if (!entry) throw fail("is no Eventide device: it does not export eventide_device_entry");
+    if (!entry) throw fail("is not an Eventide device: it does not export eventide_device_entry");
     const eventide_device* d;
     try {
         d = entry(&host_table);

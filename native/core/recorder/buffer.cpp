@@ -111,7 +111,7 @@ Buffer Buffer::make(const std::string& trace, uint64_t bytes, bool durable, bool
         tried += (tried.empty() ? "" : ", ") + place + ": " + std::strerror(error);
     }
     if (path.empty())
-        throw Error(ErrorKind::device, "the recorder has no room for its buffer of " + std::to_string(bytes >> 20) +
+        throw Error(ErrorKind::device, "the recorder has no space for its buffer of " + std::to_string(bytes >> 20) +
                                            " MB (" + tried + "); make room or give Recorder a smaller buffer=");
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     error = errno;

@@ -8,7 +8,7 @@ namespace eventide::process {
 // In the child: discards every stream, waiter and thread of the parent (they are leaked, their threads do not exist).
 void after_fork_in_child();
 
-// Waits until every stream is drained and the notifier is idle, or the time is over; then sets `abandoned`. Returns
+// Waits until every stream is drained and the notifier is idle, or until the timeout; then sets `abandoned`. Returns
 // the number of work items that are not complete. The caller must not hold the host lock.
 uint64_t shut_down(int64_t timeout_ns);
 

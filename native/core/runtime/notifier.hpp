@@ -30,7 +30,7 @@ struct Sweeper {
 void set_sweeper(Sweeper sweeper);
 void request_sweep(int64_t after_ns = 5'000'000);
 
-// Waits until everything posted so far has run; false when the time is over.
+// Waits until everything posted so far has run; false at the timeout.
 bool drain(int64_t timeout_ns);
 
 // How many callbacks have run in this process.

@@ -82,7 +82,7 @@ void PushStream::wait(Marker& marker) {
 }
 
 // Between "the Future is done" and "the position is completed" some nanoseconds pass; a caller that sees this state
-// spins until it is over, so that the two answers never contradict each other.
+// spins until it has passed, so that the two answers never contradict each other.
 bool PushStream::idle() {
     const uint64_t p = position();
     if (completed() >= p) return true;

@@ -109,9 +109,9 @@ void Graph::block(Stream& from, uint64_t from_position, Stream& target, uint64_t
         std::string message = std::string(verb) + " inside work on " + from.describe() +
                               " would wait forever: it waits for " + target.describe() + search.path();
         if (&target == &from)
-            message += ", which cannot go on before this work is over";
+            message += ", which cannot continue before this work is complete";
         else
-            message += ", and " + from.describe() + " cannot go on before this work is over";
+            message += ", and " + from.describe() + " cannot continue before this work is complete";
         throw Error(ErrorKind::deadlock, message + "; " + remedy);
     }
     before = std::exchange(from.blocked_.stream, Ref<Stream>(&target));

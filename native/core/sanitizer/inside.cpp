@@ -120,7 +120,7 @@ void Engine::State::refute(const Agent& s, const Point& received) {
     });
 }
 
-// Whether two accesses that nothing orders may be in order nevertheless.
+// Whether two accesses that nothing orders may be in order all the same.
 Doubt Engine::State::doubt(const Entry& first, const Entry& second, const Agent& a) const {
     if (a.begun[first.slot] >= first.count) return Doubt::inside;
     if (!options.unseen_hand_over) return Doubt::none;

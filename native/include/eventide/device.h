@@ -54,7 +54,7 @@ typedef enum { EVENTIDE_PENDING = 0, EVENTIDE_DONE = 1, EVENTIDE_FAILED = 2 } ev
 typedef struct eventide_host {
     uint32_t version; /* EVENTIDE_DEVICE_VERSION of the Eventide that runs */
     uint32_t size;    /* of this struct there */
-    /* Runs the work, once, on this thread, when everything before it in its stream is over. Never throws what the work
+    /* Runs the work, once, on this thread, when everything before it in its stream is complete. Never throws what the work
      * throws. The thread must not hold a lock that your poll, join, submit or make_marker need. */
     void (*run_work)(eventide_work* work);
     /* What people call it; copied into the buffer, cut to its size and ended with a zero. */
@@ -84,7 +84,7 @@ typedef struct eventide_device {
         void); /* why the last call on this thread failed; never freed; optional; may return null */
 
     void* (*open_stream)(int32_t index, int32_t priority); /* null: failed */
-    void (*close_stream)(void* stream);                    /* everything queued is over */
+    void (*close_stream)(void* stream);                    /* everything queued is complete */
 
     int (*submit)(void* stream, eventide_work* work); /* 0: queued, or run; else: failed, and the work is not yours */
     void* (*make_marker)(void* stream, int timing);   /* null: failed; timing 0: its time is not needed */

@@ -21,7 +21,7 @@ from eventide.trace import Trace
 class CompileRow:
     """All compiles of one name. `outermost` leaves out what ran inside another compile, so these sum to the total.
 
-    The stages of one compile of JAX count as one; tracing alone, such as that of a nested function, is none.
+    The stages of one compile of JAX count as one; tracing alone, such as that of a nested function, does not count.
     """
 
     name: str

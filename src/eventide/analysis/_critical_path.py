@@ -210,7 +210,7 @@ def _walk(graph: Graph, node: int, begin: int) -> Ints:
 
 
 def _pieces(view: View, graph: Graph, nodes: Ints, begin: int, end: int) -> pa.Table:
-    """Each node gives a piece for itself and one for how long its predecessor's effect took; those of no length go."""
+    """A piece for each node, and one for how long its predecessor's effect took; those of no length are dropped."""
     if len(nodes) == 0:
         whole, nothing = np.array([begin, end]), np.array([-1])
         return _table(view, whole[:1], whole[1:], (np.array([0]), nothing, nothing), nothing > 0)
@@ -294,9 +294,8 @@ def _table(view: View, start: Ints, end: Ints, what: tuple[Ints, Ints, Ints], in
 
 
 def _words(numbers: Ints, words: list[str]) -> pa.Array:
-    if len(numbers) == 0:
-        return pa.array([], pa.dictionary(pa.int32(), pa.string()))
-    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), pa.array(words, pa.string()))
+    # Encoded first: two threads may have one name, and pandas refuses a dictionary with a word twice.
+    return pa.array(words, pa.string()).dictionary_encode().take(pa.array(numbers))
 
 
 def _where(view: View, track: int) -> str:

@@ -22,7 +22,7 @@ class Launches:
     """For each span: its launching call. NEVER and -1 where it is not known."""
 
     begin: Ints  # when the host asked: the start of the call
-    end: Ints  # when the call was over
+    end: Ints  # when the call returned
     call: Ints  # row of the call
     thread: Ints  # track of the host thread; -1 as well where a device launched it
 

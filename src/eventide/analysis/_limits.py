@@ -25,7 +25,7 @@ class Limit:
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """UsageValueError for text that is no limit."""
+        """UsageValueError for text that is not a limit."""
         found = _LIMIT.fullmatch(text)
         if found is None:
             raise UsageValueError(f"{text!r} is not a limit; {_FORM}")

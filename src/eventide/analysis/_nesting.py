@@ -15,7 +15,7 @@ from eventide.analysis._view import Bools, Ints, View
 
 @dataclass(frozen=True)
 class Nest:
-    """One thread. Indices count `rows`; -1 is none. Segments lie end to end; `owner` -1 is a hole between spans."""
+    """One thread. Indices count `rows`; -1 means none. Segments lie end to end; `owner` -1 is a hole between spans."""
 
     rows: Ints  # spans of the thread, by start, outer before inner
     parent: Ints

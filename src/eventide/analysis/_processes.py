@@ -18,8 +18,8 @@ from eventide.analysis import _result as show
 from eventide.analysis._samples import sweep_weights
 from eventide.trace import Trace
 
-_IDLE = 0.2  # a worker that ran less than this share of its life
-_EQUAL = 0.1  # of the usual time in collectives: a smaller difference is none
+_IDLE = 0.2  # a worker that ran less than this share of its lifetime
+_EQUAL = 0.1  # of the usual time in collectives: smaller differences are ignored
 _FEW = 20  # samples, of which a share says little
 _BECOMES = "eventide/run/_exec.py"  # the script that becomes the program that was named to `eventide run`
 _SERVER = "multiprocessing.forkserver"
@@ -78,12 +78,12 @@ class Processes(show.Result):
 
     @property
     def unrecorded(self) -> tuple[Process, ...]:
-        """Those of which only the life is known."""
+        """Those of which only the lifetime is known."""
         return tuple(row for row in self.rows if not row.recorded)
 
     @property
     def idle(self) -> tuple[Process, ...]:
-        """Children that waited most of their life, the idlest first."""
+        """Children that waited most of their lifetime, the idlest first."""
         known = [row for row in self.rows[1:] if row.ran is not None and row.ran < _IDLE and _SERVER not in row.command]
         return tuple(sorted(known, key=lambda row: row.ran or 0.0))
 
@@ -163,7 +163,7 @@ def _of_category(spans: pa.Table, category: str) -> pa.ChunkedArray:
 
 
 def _straggler(ranks: list[_RankTimes]) -> Straggler | None:
-    """None if the ranks are about equally long in collectives: a tenth of the median is no difference."""
+    """None if the ranks are about equally long in collectives: differences up to a tenth of the median are ignored."""
     if len(ranks) < 2:
         return None
     last = min(ranks, key=lambda one: one.communication)

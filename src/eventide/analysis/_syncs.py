@@ -28,7 +28,7 @@ class Sync:
     waited_for: str | None  # the last work that it waited for
     stream: str | None
     waited: int | None  # until that work was done
-    returned: int | None  # from then until the call was over
+    returned: int | None  # from then until the call returned
     line: str | None
     inferred: bool  # no edge says what it waited for: the last work of its thread ended as it returned
 

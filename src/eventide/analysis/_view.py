@@ -269,7 +269,7 @@ class View:
         return cast(T, self._kept[key])
 
     def forget(self, key: str) -> None:
-        """Free something large that is not asked for again soon; `remember` would make it anew."""
+        """Free something large that is not asked for again soon; `remember` would make it again."""
         self._kept.pop(key, None)
 
     def edges(self, kind: str) -> Edges:
@@ -289,7 +289,7 @@ class View:
 
 
 def grouped(rows: Ints, keys: Ints, order: NDArray[np.intp]) -> dict[int, Ints]:
-    """`rows` by key; `order` sorts by key first, and then as each group shall be."""
+    """`rows` by key; `order` sorts by key first, and then by the order within each group."""
     rows, keys = rows[order], keys[order]
     cuts = np.flatnonzero(np.diff(keys)) + 1
     parts = np.split(rows, cuts) if len(rows) else []

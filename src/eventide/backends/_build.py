@@ -30,7 +30,7 @@ def include_path() -> str:
     for place in places:
         if (place / "eventide" / "device.h").is_file():
             return str(place)
-    raise DeviceError(f"eventide/device.h is in none of {', '.join(map(str, places))}; install eventide again")
+    raise DeviceError(f"eventide/device.h was not found in {', '.join(map(str, places))}; install eventide again")
 
 
 def build_library(
@@ -96,7 +96,7 @@ def import_library(name: str, library: str) -> ModuleType:
         if not isinstance(error, ImportError):
             raise
         message = (
-            f"{library} is no Python module: {error}; it needs a function PyInit_{name}, or is_python_module=False"
+            f"{library} is not a Python module: {error}; it needs a function PyInit_{name}, or is_python_module=False"
         )
         raise DeviceError(message) from error
     return module

@@ -210,7 +210,7 @@ class _State:
         return Imported(str(self.target), len(ranks), spans, repeated, tuple(left_out), total)
 
     def _place_others(self) -> None:
-        """Files without a rank are no ranks if others have one; if none has, they are numbered in order."""
+        """Files without a rank are left out if others have one; if none has, they are numbered in order."""
         some = bool(self.done)
         for number, source in enumerate(sorted(self.without, key=self._order)):
             result = self.without[source]

@@ -51,7 +51,7 @@ def import_rank(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(task: dict[str, Any], trace: Trace, tables: dict[str, pa.Table], about: dict[str, Any]) -> dict[str, Any]:
-    """Write all of a rank. What cannot be written is no fault of the file: it ends the import."""
+    """Write all of a rank. What cannot be written is not the fault of the file: it ends the import."""
     part = Path(task["job"], f"{PART}{task['order']:06d}-{os.getpid()}-{os.uname().nodename}")
     shutil.rmtree(part, ignore_errors=True)
     try:

@@ -18,7 +18,7 @@ BEGIN, TAIL = "begin of the recording", "after the last collective"
 
 @dataclass(frozen=True)
 class JobOperations:
-    """`row`: of `Clocks.matched`, -1 if it is no collective. `like`: those of one number have one typical duration."""
+    """`row`: of `Clocks.matched`, -1 if not a collective. `like`: those of one number have one typical duration."""
 
     ops: Operations
     like: Ints

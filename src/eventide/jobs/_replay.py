@@ -101,7 +101,7 @@ def _levels(source: Ints, target: Ints, nodes: int) -> Ints:
         np.subtract.at(left, reached, 1)
         ready = np.unique(reached[left[reached] == 0])
     if done < nodes:
-        raise UsageValueError(f"{nodes - done} operations wait for each other in a circle; a replay needs an order")
+        raise UsageValueError(f"{nodes - done} operations wait for each other in a cycle; a replay needs an order")
     return level
 
 

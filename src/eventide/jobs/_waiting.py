@@ -116,7 +116,7 @@ def _resolved(clocks: Clocks, part: NDArray[np.int64], last: int, second: int) -
         return "bound"
     spreads = [clocks.ranks[int(clocks.matched.rank[part[each]])].spread or 0.0 for each in (last, second)]
     end = clocks.end[part]
-    # Those that left later than most are no measure of a clock.
+    # Those that left later than most do not measure a clock.
     return "ends" if ahead > 2 * sum(spreads) + float(np.median(np.abs(end - np.median(end)))) else "no"
 
 

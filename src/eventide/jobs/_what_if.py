@@ -32,7 +32,7 @@ class Share:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Times are means of a step, in the unit of the durations; a slowdown of 1 is none."""
+    """Times are means of a step, in the unit of the durations; 1 means no slowdown."""
 
     actual: float
     ideal: float

@@ -18,7 +18,7 @@ from eventide.jobs._import_rank import import_in_any_case
 
 def main() -> None:
     results = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no result
+    os.dup2(2, 1)  # what a library prints must not be read as a result
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, and so this process
     tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()

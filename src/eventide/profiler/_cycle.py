@@ -181,7 +181,7 @@ class Cycle:
         more = self._sources.pause()
         refused = _native.profiler_refused() - self._refused
         if refused:
-            self._dropped.add("times that cannot be", refused)
+            self._dropped.add("invalid times", refused)
         window = (self._window or 0, -(-_native.now_ns() // 1000) * 1000)
         trace = self._release()
         return ProfilerResult(self._shape(trace, window, {**about, **more}))

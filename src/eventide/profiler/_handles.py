@@ -65,7 +65,7 @@ process.after_fork(_tables.renew)
 def register_debug_handles(
     handles: Mapping[int, object], *, module: object = None, backend: str | None = None
 ) -> Subscription:
-    """Name the modules that a backend's debug handles stand for, until the result is closed.
+    """Name the modules that a backend's debug handles refer to, until the result is closed.
 
     ``register_debug_handles({7: "encoder.0"}, module=net)``: events of `record_backend_event` with the handle 7 get the
     argument `Module Hierarchy`: "Net.encoder.0". Without `module` the texts are used as they are. With `backend` they

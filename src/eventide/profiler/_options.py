@@ -110,7 +110,7 @@ def _path(path: object) -> str | None:
     except TypeError:
         raise UsageTypeError(f"path must be the path of a file, not {type(path).__name__}") from None
     if not isinstance(text, str) or not text.lower().endswith(FORMATS):
-        raise UsageValueError(f"the suffix of {text!r} is no format of a trace; use one of {', '.join(FORMATS)}")
+        raise UsageValueError(f"the suffix of {text!r} is not that of a trace format; use one of {', '.join(FORMATS)}")
     folder = os.path.dirname(text) or "."  # noqa: PTH120  (a string goes in and out)
     if not os.path.isdir(folder):  # noqa: PTH112  (as above)
         raise TraceFileError(f"there is no directory {folder!r}; make it first", errno.ENOENT, text)

@@ -292,7 +292,7 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         except (ValueError, TypeError) as error:
             if isinstance(error, UsageTypeError | UsageValueError):
                 raise
-            raise UsageValueError(f"the value of {key!r} is no JSON: {error}; use add_metadata for a text") from None
+            raise UsageValueError(f"the value of {key!r} is not JSON: {error}; use add_metadata for a text") from None
 
     preset_metadata_json = add_metadata_json
 

@@ -99,7 +99,8 @@ class Recorder:
     def trace(self) -> Trace:
         """The result of the last stop()."""
         if self._trace is None:
-            raise UsageError("there is no trace yet; stop() the recorder first")
+            remedy = "stop() the recorder first" if self.recording else "start() the recorder, and stop() it"
+            raise UsageError(f"there is no trace yet; {remedy}")
         return self._trace
 
     def start(self) -> Self:

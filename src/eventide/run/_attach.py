@@ -118,7 +118,7 @@ class _Exchange:
     def __exit__(self, *_: object) -> None:
         if self._idle or not self.runs:
             shutil.rmtree(self.folder, ignore_errors=True)
-        else:  # the process may still open it; it shall do nothing then
+        else:  # the process may still open it, and must do nothing then
             self._script.write_text("", encoding="utf-8")
 
     @property

@@ -1,4 +1,4 @@
-"""Child processes of a recorded program are recorded too, each into a file of its own, and their lives are spans.
+"""Child processes of a recorded program are recorded too, each into a file of its own, and their lifetimes are spans.
 
 A forked child starts its own recording when `fork` returns in it. A Python program that is started gets the recording
 through its environment (_environment). Any other program is a span only.

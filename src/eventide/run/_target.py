@@ -15,7 +15,7 @@ _ENOUGH = 4096  # bytes: a recording that has only begun
 
 
 class DiskFullError(TraceFileError):
-    """There is no space to record to: the program runs nevertheless."""
+    """There is no space to record to; the program runs all the same."""
 
 
 def reserve(name: str) -> Path:

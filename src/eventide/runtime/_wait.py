@@ -18,11 +18,11 @@ def wait_for(ticket: Ticket) -> Generator[Any, None, None]:
 
 async def _wait(ticket: Ticket) -> None:
     loop = asyncio.get_running_loop()
-    over: asyncio.Future[None] = loop.create_future()
+    ended: asyncio.Future[None] = loop.create_future()
 
     def wake() -> None:
-        if not over.done():
-            over.set_result(None)
+        if not ended.done():
+            ended.set_result(None)
 
     def wake_loop() -> None:
         if not loop.is_closed():
@@ -30,7 +30,7 @@ async def _wait(ticket: Ticket) -> None:
 
     pending = ticket.notify(wake_loop)
     try:
-        await (over if pending else asyncio.sleep(0))
+        await (ended if pending else asyncio.sleep(0))
     except asyncio.CancelledError:
         ticket.abandon()
         raise

@@ -43,7 +43,7 @@ class Suppression:
         if not any(getattr(self, name) for name in CONDITIONS):
             raise UsageValueError(f"a suppression needs one of {', '.join(CONDITIONS)}{here}")
         if not self.reason.strip():
-            raise UsageValueError(f"a suppression needs a reason: why is {self.conditions} no problem?{here}")
+            raise UsageValueError(f"a suppression needs a reason: why is {self.conditions} acceptable?{here}")
         if self.kind and not any(fnmatch.fnmatchcase(kind, self.kind) for kind in KINDS):
             raise UsageValueError(f"there is no finding of kind {self.kind!r}; there are {', '.join(KINDS)}{here}")
 

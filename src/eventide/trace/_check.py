@@ -67,7 +67,7 @@ def check(trace: Trace) -> Checked:
     found = list(problems(trace))
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        raise UsageValueError(f"the trace does not hold together: {'; '.join(found[:_SHOWN])}{more}")
+        raise UsageValueError(f"the trace is inconsistent: {'; '.join(found[:_SHOWN])}{more}")
     from eventide.trace._columns import assign_lanes
 
     first, last = time_range(trace)
@@ -102,7 +102,7 @@ def problems(trace: Trace) -> Iterator[str]:
     for (table, column), words in _WORDS.items():
         values = trace.tables[table].column(column).cast(pa.string())
         strange = pc.invert(pc.is_in(values, pa.array([*words, None], pa.string())))
-        yield from _some(trace, table, column, strange, f"which is none of {', '.join(words)}")
+        yield from _some(trace, table, column, strange, f"which is not one of {', '.join(words)}")
     yield from _times(trace)
     yield from _tracks(trace)
     yield from _ends_of_edges(trace)
@@ -181,7 +181,7 @@ def _args(trace: Trace, table: str) -> Iterator[str]:
     wrong = [text for text in pc.unique(column).to_pylist() if text is not None and not _is_object(text)]
     if wrong:
         mask = pc.is_in(column, pa.array(wrong, pa.string()))
-        yield from _some(trace, table, "args", mask, "which is no JSON object")
+        yield from _some(trace, table, "args", mask, "which is not a JSON object")
 
 
 def _is_object(text: str) -> bool:

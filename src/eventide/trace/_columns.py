@@ -24,7 +24,7 @@ def require_sound(trace: Trace) -> None:
     """Refuse what would lead an encoder astray: rows that refer to nothing, and spans without a start."""
     found = list(broken_references(trace))
     if found:
-        raise UsageValueError(f"the trace does not hold together: {found[0]}; see Trace.check()")
+        raise UsageValueError(f"the trace is inconsistent: {found[0]}; see Trace.check()")
 
 
 def integers(column: pa.ChunkedArray) -> Ints:

@@ -36,7 +36,7 @@ def run_query(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckD
     try:
         answer = connection.sql(query)
     except duckdb.Error as error:
-        raise UsageValueError(f"the query is wrong: {error}") from error
+        raise UsageValueError(f"the query is invalid: {error}") from error
     if answer is None:
         raise UsageValueError(f"the query returns no rows: {query!r}; use SELECT")
     return answer

@@ -102,7 +102,7 @@ def numba_story() -> None:
         return n.nothing
 
     namespace: dict[str, Any] = {}
-    path = Path(FOLDER, "kept_code.py")  # what Numba keeps on disk goes by the file of the code
+    path = Path(FOLDER, "kept_code.py")  # Numba's disk cache is keyed by the file of the code
     path.write_text("def kept(n):\n    return n * 3\n", "utf-8")
     exec(compile(path.read_text("utf-8"), str(path), "exec"), namespace)
 

@@ -17,7 +17,7 @@ int evaluations(void) {
     return evaluated;
 }
 
-// The macros stand in an `if` with an `else`, which must stay theirs.
+// The macros are used in an `if` with an `else`, which must stay that of the `if`.
 int report(int64_t start, int64_t end, const char* name) {
     if (start >= 0)
         EVENTIDE_RECORD_BACKEND_EVENT(count(start), end, 7, name, "c++ backend");

@@ -91,10 +91,9 @@ def queue(trace: Trace | View) -> Queue:
     levels = [streams[track].level for track in order]
     counts = np.array([len(each.times) for each in levels], np.int64)
     columns = {
-        name: pa.DictionaryArray.from_arrays(np.repeat(np.arange(len(order), dtype=np.int32), counts), words)
+        name: pa.array(words, pa.string()).dictionary_encode().take(pa.array(np.repeat(np.arange(len(order)), counts)))
         for name, words in names.items()
-        if order
-    } or {name: pa.array([], pa.string()) for name in names}
+    }
     for name, field_of in (("time", "times"), ("outstanding", "outstanding"), ("waiting", "waiting")):
         columns[name] = np.concatenate([np.empty(0, np.int64), *(getattr(each, field_of) for each in levels)])
     return Queue(start, end - start, tuple(rows), None if rows else _ABSENT, pa.table(columns))

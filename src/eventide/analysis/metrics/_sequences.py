@@ -99,7 +99,7 @@ def sequences(trace: Trace | View) -> Sequences:
     view = view_of(trace)
     start, end = view.window
     rows = list(view.work_by_track.values())
-    # A name that no kernel has separates streams, and stands for work that is not a short kernel.
+    # A name that no kernel has separates streams, and represents work that is not a short kernel.
     chain = np.concatenate([np.append(each, -1) for each in rows]) if rows else np.empty(0, np.int64)
     short = _short(view)[chain] & (chain >= 0) if view.count else chain >= 0
     found: dict[tuple[int, ...], Ints] = {}

@@ -57,7 +57,7 @@ def modelled(network: Network, nodes: Bools | None = None) -> Model:
 
 
 def finish_of(network: Network, end: Ints) -> int:
-    """When the run is over: the last work of a device, or the end of the line that launches the most."""
+    """When the run ends: the last work of a device, or the end of the line that launches the most."""
     last = network.view.window[0]
     if network.origin > network.hosts:
         last = max(last, int(end[network.hosts : network.origin].max()))

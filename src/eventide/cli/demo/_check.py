@@ -30,7 +30,7 @@ class Verdict:
     count: int  # how often, over all runs
     runs: int
     found: int  # runs in which it was found
-    right: int  # of them: runs whose weights were right nevertheless
+    right: int  # of them: runs whose weights were right all the same
     slowed: int  # of these: runs with a loader so slow that it did no harm, made because no other was right
     first: Place
     second: Place

@@ -12,7 +12,7 @@ from eventide.integrations.pyopencl import _memory as memory
 
 
 class Description(NamedTuple):
-    """A command. Without a name it is no work: a marker or a barrier. Accesses of None are unknown.
+    """A command. Without a name it is not work but a marker or a barrier. Accesses of None are unknown.
 
     `category` is that of its span: all named commands but kernels move or fill memory, which is "copy".
     """

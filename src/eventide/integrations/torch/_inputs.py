@@ -52,7 +52,7 @@ def _is_tensor_list(value: Any) -> bool:
 
 
 def _sizes(tensor: Any) -> list[Any]:
-    """A size that is no number, of a ragged dimension of a NestedTensor, is -1."""
+    """A size that is not a number, of a ragged dimension of a NestedTensor, is -1."""
     if _has_no_sizes(tensor):
         return []
     return [_number(size) for size in tensor.shape]

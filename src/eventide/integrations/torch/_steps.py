@@ -15,7 +15,7 @@ from eventide.integrations._patch import Installation
 class TorchSteps:
     """Calls `reached(n)` when an optimizer has made its n-th step: several optimizers in one loop make one step.
 
-    `created()` is called when an optimizer has been made: what comes before it (imports, data, the model) is no step.
+    `created()` is called when an optimizer has been made: what comes before (imports, data, the model) is not a step.
     """
 
     def __init__(self, reached: Callable[[int], None], created: Callable[[], None] | None = None) -> None:

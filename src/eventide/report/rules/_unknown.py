@@ -226,7 +226,7 @@ def warnings(report: Report) -> Iterator[Match]:
     "no-device-work",
     condition="torch.profiler wrote the trace, and no span of it occupies a stream of a device.",
     says=(
-        "Devices: there is no work of one. If the program used one, record it too: torch.profiler with its activity "
+        "Devices: no device work is recorded. If the program used one, record it too: torch.profiler with its activity "
         "(ProfilerActivity.CUDA, XPU, ...)."
     ),
     confidence=UNKNOWN,

@@ -1,4 +1,4 @@
-"""Futures of executors: who has a result, or learns that it is there, comes after it.
+"""Futures of executors: code that gets a result, or observes that it exists, is ordered after it.
 
 The locks and Events inside of ``concurrent.futures`` order more than that, by chance: they are not reported. ``wait``
 and ``as_completed`` may have been imported by name before, so what they call is patched.

@@ -97,7 +97,7 @@ _WITH_OWN_RULES = frozenset(
 def guards_inner_state() -> bool:
     """True if the caller of the caller is this package, a queue, a Semaphore ...: the lock guards its own state.
 
-    What such locks order is no hand-over of the program, and would hide its races. Work may be the patched function
+    What such locks order is not a hand-over of the program, and would hide its races. Work may be the patched function
     itself, which nothing in Python has called.
     """
     frame: FrameType | None = sys._getframe(1).f_back  # noqa: SLF001 - the only way to the caller without a stack

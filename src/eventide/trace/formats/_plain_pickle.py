@@ -145,7 +145,7 @@ class _Reader:
         elif code in b"hj":
             place, number = self.at, self.number(1 if code == b"h" else 4)
             if number not in self.memo:
-                raise ValueError(f"byte {place} refers to value {number}, which was not remembered")
+                raise ValueError(f"byte {place} refers to value {number}, which was not stored")
             self.stack.append(self.memo[number])
         elif code == b"\x80":
             self.take(1)
@@ -193,4 +193,6 @@ class _Reader:
         if code in _RUNS:
             what = f"{_RUNS[code]} at byte {place}"
             raise ValueError(f"the pickle would run code ({what}), which is never done; only plain values are read")
-        raise ValueError(f"opcode {code!r} at byte {place} is of no pickle of plain values (protocol 2 or later)")
+        raise ValueError(
+            f"opcode {code!r} at byte {place} does not belong to a pickle of plain values (protocol 2 or later)"
+        )

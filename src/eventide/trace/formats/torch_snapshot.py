@@ -28,7 +28,7 @@ def read(path: str | Path) -> Trace:
         ) from None
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} & set(snapshot):
         what = type(snapshot).__name__
-        raise TraceFormatError(f"the pickle is no memory snapshot of torch but a {what} without one", str(file), 0)
+        raise TraceFormatError(f"the pickle is not a memory snapshot of torch but a {what} without one", str(file), 0)
     return _Snapshot(snapshot).trace()
 
 

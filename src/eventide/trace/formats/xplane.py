@@ -173,7 +173,7 @@ def _metadata(
     began = environment.get("profile_start_time")
     for count, words_ in (
         (account["aggregated"], "events are counts without a time and were left out"),
-        (account["bad_times"], "events are at times that cannot be and were left out"),
+        (account["bad_times"], "events have invalid times and were left out"),
         (account["unnamed"], "events have no name in the file"),
     ):
         if count:

@@ -1,4 +1,4 @@
-"""Objects that exist: streams by their id, events that start anew; and the flags that torch's events have."""
+"""Objects that exist: streams by their id, events that are reset; and the flags that torch's events have."""
 
 from __future__ import annotations
 

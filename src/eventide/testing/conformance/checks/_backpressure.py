@@ -15,7 +15,7 @@ def submit_blocks_while_the_stream_is_full(bench: Bench) -> None:
     stream.submit(int)
     stream.submit(int)
     submitter = bench.background(lambda: stream.submit(int, "3"))
-    bench.stays(lambda: not submitter.over, "the third submit blocks")
+    bench.stays(lambda: not submitter.ended, "the third submit blocks")
     equal(stream.pending, 2, "work that is queued")
     equal(other.submit(int, "7").result(bench.timeout), 7, "work of another stream meanwhile")
     hold.release()

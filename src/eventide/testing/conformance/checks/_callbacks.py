@@ -131,4 +131,4 @@ def done_callbacks_of_a_future_run_once_in_their_order(bench: Bench) -> None:
     bench.eventually(lambda: len(calls) == 3, "three callbacks")
     equal(calls, [(6, NOTIFIER), (7, NOTIFIER), (8, NOTIFIER)], "what they saw, and where")
     future.add_done_callback(lambda done: calls.append((done.result(), "at once")))
-    equal(calls[3:], [(6, "at once")], "a callback of a finished Future")
+    equal(calls[3:], [(6, "at once")], "a callback of a completed Future")

@@ -83,7 +83,7 @@ def a_stream_waits_for_an_event_of_another_device_type(bench: Bench) -> None:
 
 
 @check("wait-across-types", "gate")
-def a_failure_on_another_device_type_poisons_the_stream_that_waits(bench: Bench) -> None:
+def a_failure_on_another_device_type_fails_the_stream_that_waits(bench: Bench) -> None:
     foreign, stream = bench.stream(bench.another_type()), bench.stream()
     hold = bench.hold(foreign)
     foreign.submit(int, "no number")

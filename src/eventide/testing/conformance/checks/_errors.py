@@ -16,10 +16,10 @@ def fail(error: BaseException) -> None:
 
 
 def failed_marker(bench: Bench, stream: Stream, error: Boom) -> Event:
-    """A marker behind work that raised, over."""
+    """A marker behind work that raised, complete."""
     stream.submit(fail, error)
     event = stream.record_event()
-    bench.eventually(event.query, "the marker behind the failure is over")
+    bench.eventually(event.query, "the marker behind the failure is complete")
     return event
 
 
@@ -53,7 +53,7 @@ def work_behind_a_failure_is_not_run_and_says_why(bench: Bench) -> None:
 
 
 @check("error-stops-stream")
-def work_submitted_to_a_poisoned_stream_fails_with_the_first_error_as_cause(bench: Bench) -> None:
+def work_submitted_to_a_failed_stream_fails_with_the_first_error_as_cause(bench: Bench) -> None:
     stream, error = bench.stream(), Boom("first")
     stream.submit(fail, error).exception(bench.timeout)
     for _ in range(2):
@@ -72,7 +72,7 @@ def a_marker_before_the_failure_is_done_and_one_behind_it_failed(bench: Bench) -
     before.synchronize(timeout=bench.timeout)
     refusal = raises(StreamError, lambda: behind.synchronize(timeout=bench.timeout), "synchronize of a failed marker")
     expect(refusal.__cause__ is error, "its cause is the first error")
-    expect(before.query() and behind.query(), "both are over")
+    expect(before.query() and behind.query(), "both are complete")
 
 
 @check("failed-marker")
@@ -102,7 +102,7 @@ def notify_of_a_pending_marker_fires_when_it_fails(bench: Bench) -> None:
 
 
 @check("error-follows-waits")
-def a_stream_that_waits_for_a_failed_marker_is_poisoned(bench: Bench) -> None:
+def a_stream_that_waits_for_a_failed_marker_fails(bench: Bench) -> None:
     (stream, other), log, error = bench.streams(2), list[int](), Boom("travels")
     hold = bench.hold(stream)
     stream.submit(fail, error)
@@ -116,7 +116,7 @@ def a_stream_that_waits_for_a_failed_marker_is_poisoned(bench: Bench) -> None:
 
 
 @check("error-follows-waits")
-def a_failed_marker_poisons_who_waits_for_it_later(bench: Bench) -> None:
+def a_failed_marker_fails_a_stream_that_waits_for_it_later(bench: Bench) -> None:
     (stream, other), error = bench.streams(2), Boom("late")
     event = failed_marker(bench, stream, error)
     other.wait_event(event)
@@ -146,12 +146,12 @@ def a_stream_that_does_not_wait_is_untouched(bench: Bench) -> None:
 
 
 @check("failed-marker")
-def a_poisoned_stream_has_nothing_left_to_wait_for(bench: Bench) -> None:
+def a_failed_stream_has_nothing_left_to_wait_for(bench: Bench) -> None:
     stream = bench.stream()
     hold = bench.hold(stream)
     stream.submit(boom)
     futures = [stream.submit(int) for _ in range(3)]
     hold.release()
-    bench.eventually(stream.query, "the poisoned stream is idle")
+    bench.eventually(stream.query, "the failed stream is idle")
     expect(all(future.done() for future in futures), "every Future of it is done")
     equal(stream.pending, 0, "work that is pending")

@@ -68,7 +68,7 @@ def a_future_is_done_when_the_device_has_passed_its_work(bench: Bench) -> None:
 
 
 @check("cancel-skips", "deferred")
-def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
+def cancelling_pending_work_skips_it_and_is_no_error(bench: Bench) -> None:
     stream, log = bench.stream(), list[str]()
     hold = bench.hold(stream)
     cancelled = stream.submit(log.append, "cancelled")
@@ -82,7 +82,7 @@ def cancelling_pending_work_skips_it_and_poisons_nothing(bench: Bench) -> None:
     stream.synchronize(timeout=bench.timeout)
     equal(log, ["last"], "what ran")
     raises(concurrent.futures.CancelledError, lambda: cancelled.result(bench.timeout), "the result of cancelled work")
-    expect(not last.cancel(), "cancel of finished work is False")
+    expect(not last.cancel(), "cancel of completed work is False")
 
 
 @check("cancel-skips", "deferred", "concurrent")

@@ -60,7 +60,7 @@ def every_thread_that_waits_for_the_stream_gets_its_error(bench: Bench) -> None:
     waiting = bench.hook_calls("stream_synchronization")
     waiters = [bench.background(lambda: stream.synchronize(timeout=bench.timeout)) for _ in range(3)]
     bench.eventually(lambda: len(waiting) == 3, "three threads synchronize the stream")
-    bench.stays(lambda: not any(waiter.over for waiter in waiters), "all three wait")
+    bench.stays(lambda: not any(waiter.ended for waiter in waiters), "all three wait")
     hold.release()
     equal([waiter.error() for waiter in waiters], [error] * 3, "what three waiting threads got")
     stream.synchronize(timeout=bench.timeout)
@@ -76,7 +76,7 @@ def synchronize_of_the_device_raises_one_error_and_leaves_the_other_streams_as_t
     expect(caught is errors[0], "it raises the error of the stream with the lowest id")
     equal(streams[0].submit(int, "1").result(bench.timeout), 1, "work of the stream that raised")
     refusal = streams[1].submit(int).exception(bench.timeout)
-    expect(isinstance(refusal, StreamError), "the other stream is still poisoned")
+    expect(isinstance(refusal, StreamError), "the other stream is still failed")
     caught = raises(Boom, lambda: streams[1].synchronize(timeout=bench.timeout), "the other stream")
     expect(caught is errors[1], "it raises its own error")
     synchronize(bench.device, timeout=bench.timeout)

@@ -45,7 +45,7 @@ def work_of_an_immediate_device_may_use_its_own_stream(bench: Bench) -> None:
         return int(inner.result(bench.timeout))
 
     equal(stream.submit(work).result(bench.timeout), 3, "the value of work submitted by work")
-    expect(events[0].query() and stream.query(), "all of it is over")
+    expect(events[0].query() and stream.query(), "all of it is complete")
 
 
 @check("immediate-errors")

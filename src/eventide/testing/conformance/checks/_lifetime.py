@@ -73,7 +73,7 @@ def an_event_of_a_closed_stream_still_answers(bench: Bench) -> None:
     stream, other = bench.streams(2)
     event = stream.record_event()
     stream.close(timeout=bench.timeout)
-    expect(event.query() is True, "it is over")
+    expect(event.query() is True, "it is complete")
     event.synchronize(timeout=0)
     other.wait_event(event)
     equal(other.submit(int, "1").result(bench.timeout), 1, "work behind a wait for it")

@@ -147,7 +147,7 @@ def a_time_does_not_change_until_a_new_record(bench: Bench) -> None:
     event = bench.done(stream, enable_timing=True)
     before = event.completed_at
     bench.done(stream)
-    equal(event.completed_at, before, "the time of a finished marker, later")
+    equal(event.completed_at, before, "the time of a complete marker, later")
     hold = bench.hold(stream)
     event.record(stream)
     hold.release()

@@ -1,6 +1,6 @@
 """The layout of Chrome's JSON: processes and threads for our tracks, torch.profiler's names for our categories.
 
-The host's threads keep their numbers. Streams stand under their device, as torch.profiler has them: the device's index
+The host's threads keep their numbers. Streams are listed under their device, as in torch.profiler: the device's index
 is the process and the stream's id the thread, or the next numbers that are free. A further lane is one more thread.
 """
 

@@ -96,7 +96,7 @@ def remarks(account: dict[str, Any]) -> list[str]:
     if account["repaired"]:
         found.append(
             f"{account['repaired']:,} texts were repaired: broken UTF-8, lone surrogates, raw control characters, "
-            "unknown escapes or numbers that are none"
+            "unknown escapes or invalid numbers"
         )
     if account["oversized"]:
         found.append(f"{account['oversized']} members beside the events are over 16 MiB and were left out")

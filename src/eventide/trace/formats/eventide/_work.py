@@ -73,16 +73,15 @@ class Work:
             syncs = kind >= _STREAM
             codes[syncs] = len(used) + kind[syncs] - _STREAM
             codes[unnamed] = len(used) + len(SYNCS) + np.arange(len(unnamed), dtype=np.int32)
-        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.concat_arrays(words))
+        # Encoded first: a function may have the name of a hook, and pandas refuses a dictionary with a word twice.
+        return pa.concat_arrays(words).dictionary_encode().take(pa.array(codes))
 
     def _categories(self) -> pa.Array:
         """For work the group of its submission, or "work" without one; for synchronizations "sync"."""
         used, codes = self._names.codes(self._spans["group"])
         words = [(number and self._names[number]) or "work" for number in used.tolist()]
         codes[self._spans["kind"] >= _STREAM] = len(words)
-        distinct = {word: at for at, word in enumerate(dict.fromkeys([*words, "sync"]))}
-        place = np.array([distinct[word] for word in [*words, "sync"]], np.int32)
-        return pa.DictionaryArray.from_arrays(pa.array(place[codes]), pa.array(list(distinct), pa.string()))
+        return pa.array([*words, "sync"], pa.string()).dictionary_encode().take(pa.array(codes))
 
     def _arguments(self) -> pa.Array:
         """For a synchronization: the stream, event or device."""

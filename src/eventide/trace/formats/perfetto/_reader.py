@@ -48,7 +48,7 @@ def read_texts(pair: tuple[Ints, Any], warnings: list[str]) -> pa.Array:
         array.validate(full=True)
     except pa.ArrowInvalid:  # other tools may write invalid UTF-8
         binary = array.cast(pa.large_binary())
-        warnings.append("some texts are no UTF-8; what could not be read of them was replaced")
+        warnings.append("some texts are not UTF-8; their invalid bytes were replaced")
         array = pa.array([text.decode("utf-8", "replace") for text in binary.to_pylist()], pa.large_string())
     return array.cast(pa.string())
 
