@@ -99,6 +99,7 @@ open(flag, "w").close()
 for n in range(60_000):
     et.counter("n", n)
 if sys.argv[2] == "for a while":
+    _native.recorder_flush()  # so that something was written while it was faulty
     os.unlink(flag)
     _native.recorder_flush()
     et.counter("n", 60_000)
