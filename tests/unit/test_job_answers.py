@@ -61,6 +61,21 @@ def test_a_job_without_stragglers_takes_what_the_typical_rank_needs(make):
     assert found.resolved
 
 
+def test_the_step_that_explains_the_slowdown_is_named(make, capsys):
+    job = make(Plan(ranks=4, steps=4, slow=1, slow_steps=(2,)))
+    what = answer(job).stragglers.what_if
+    # Each step is 1000 us and 50 us, the third one 1600 us and 50 us; typical there are 1150 us and 50 us.
+    assert what.actual == pytest.approx(4 * 1_050_000 + 600_000, rel=1e-6)
+    assert what.ideal == pytest.approx(4 * 1_050_000 + 150_000, rel=1e-6)
+    explains = {share.name: share.explains for share in what.parts}
+    assert explains == pytest.approx({f"ProfilerStep#{step}": float(step == 2) for step in range(4)}, abs=1e-6)
+    assert what.parts[0].slowdown == pytest.approx(what.slowdown)
+    assert main(["job", "report", str(job.path)]) == 0
+    assert "the step that does is 'ProfilerStep#2' (100 %)" in " ".join(capsys.readouterr().out.split())
+    assert main(["job", "stragglers", str(job.path)]) == 0
+    assert "Slowdown by step" in capsys.readouterr().out
+
+
 def test_the_cause_is_the_kernel_or_the_host(make):
     slow = answer(make(SLOW)).stragglers.stragglers[0]
     assert (slow.rank, slow.causes[0].what, slow.names[0].name) == (2, "computation", "gemm")

@@ -121,11 +121,15 @@ def test_a_directory_without_a_manifest_says_what_to_do(tmp_path):
         open_job(tmp_path)
 
 
-def test_a_damaged_rank_is_named(traces, tmp_path):
-    import_job(traces, tmp_path / "job", processes=1)
+def test_a_damaged_rank_is_named_and_imported_again(traces, tmp_path):
+    whole = import_job(traces, tmp_path / "job", processes=1)
     (tmp_path / "job" / "rank=00001" / "collectives.parquet").write_bytes(b"PAR1")
-    with pytest.raises(TraceFormatError, match=r"rank 1 is damaged .* import it again"):
+    (tmp_path / "job" / "rank=00002" / "spans.parquet").unlink()
+    with pytest.raises(TraceFormatError, match=r"rank 1 is damaged .* remove its directory and import the job again"):
         _ = open_job(tmp_path / "job").collectives
+    again = import_job(traces, tmp_path / "job", processes=1)
+    assert (again.repeated, again.digest) == (2, whole.digest)
+    assert open_job(tmp_path / "job").collectives.num_rows == 4 * 3
 
 
 def test_a_full_disk_ends_the_import_in_words_and_leaves_what_is_complete(traces, tmp_path):

@@ -65,7 +65,9 @@ class Job:
                 part = pq.ParquetFile(file).read(use_threads=False).select(schema.names).cast(schema)
             except (OSError, KeyError, pa.ArrowInvalid) as error:
                 raise TraceFormatError(
-                    f"rank {about['rank']} is damaged ({error}); import it again", str(file), 0
+                    f"rank {about['rank']} is damaged ({error}); remove its directory and import the job again",
+                    str(file),
+                    0,
                 ) from error
             ranks = pa.array([about["rank"]] * part.num_rows, pa.int32())
             parts.append(part.replace_schema_metadata(None).add_column(0, "rank", ranks))

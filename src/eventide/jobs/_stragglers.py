@@ -39,7 +39,7 @@ CAUSES = {
         "the host was late: it spent more time outside of operators than the other ranks",
     ),
 }
-REPLAYED = 64  # ranks, each by itself: all ranks of a small job
+REPLAYED = 64  # ranks, and steps, each by itself: all of a small job
 PERSISTENT = 0.5  # a rank that is waited for most in this share of the steps
 
 
@@ -96,13 +96,13 @@ class Stragglers:
 def stragglers(job: Job, waits: Waiting, most: int = 5) -> Stragglers:
     """Replay the job without stragglers, and explain the ranks that slow it down most."""
     made = operations_of(job, waits.clocks)
-    found = what_if(made.ops, typical(made.ops, made.like), _candidates(waits))
+    steps = _slow_steps(made, waits)
+    found = what_if(made.ops, typical(made.ops, made.like), _candidates(waits), (made.part, steps))
     error = found.actual / made.measured - 1 if made.measured > 0 else 0.0
     by_rank = {each.rank: each.cost for each in waits.ranks}
     chosen = sorted(found.ranks, key=lambda share: (-share.explains, -by_rank[int(share.name)]))[:most]
     explained = [_straggler(job, waits.clocks.matched, share, by_rank[int(share.name)]) for share in chosen]
-    pattern, rank, steps = _pattern(waits.rows)
-    return Stragglers(found, error, tuple(explained), pattern, rank, steps, made)
+    return Stragglers(found, error, tuple(explained), *_pattern(waits.rows), made)
 
 
 def _candidates(waits: Waiting) -> list[int]:
@@ -110,6 +110,16 @@ def _candidates(waits: Waiting) -> list[int]:
     away = set(waits.clocks.unaligned)
     ranks = [each.rank for each in waits.ranks if each.rank not in away]
     return ranks[: max(REPLAYED, math.ceil(0.03 * len(ranks)))]
+
+
+def _slow_steps(made: JobOperations, waits: Waiting) -> dict[int, str]:
+    """Of many steps those with most waiting; of one step nothing is to be explained."""
+    waited: Counter[str] = Counter(dict.fromkeys(made.steps, 0))
+    for row in waits.rows:
+        if row.step is not None:
+            waited[row.step] += row.waiting  # type: ignore[assignment]
+    chosen = {name for name, _ in waited.most_common(REPLAYED)} if len(made.steps) > 1 else set()
+    return {place: name for place, name in enumerate(made.steps) if name in chosen}
 
 
 def _straggler(job: Job, found: Matched, share: Share, cost: float) -> Straggler:

@@ -12,7 +12,18 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eventide._util import format as f
-from eventide.jobs import BEGIN, BandwidthRow, Imbalance, JobPath, JobReport, RankRow, Share, Stragglers, Waiting
+from eventide.jobs import (
+    BEGIN,
+    BandwidthRow,
+    Imbalance,
+    JobPath,
+    JobReport,
+    RankRow,
+    Share,
+    Stragglers,
+    Waiting,
+    WhatIf,
+)
 from eventide.report._report import check_suffix, plain, write_whole
 from eventide.report._tables import Fitted, as_text, table
 
@@ -35,6 +46,9 @@ def _speed(report: JobReport) -> list[str]:
     begin = next((each.explains for each in what.operations if each.name == BEGIN), 0.0)
     kind = max((each for each in what.operations if each.name != BEGIN), key=lambda each: each.explains, default=None)
     operation = f"; the operation that explains most is {kind.name!r} ({f.percent(kind.explains, 1)})" if kind else ""
+    step = max(what.parts, key=lambda each: each.explains, default=None)
+    if step is not None and step.explains > 0.01:
+        operation += f"; the step that does is {step.name!r} ({f.percent(step.explains, 1)})"
     text = (
         f"Without stragglers the {f.time(what.actual)} would take {f.time(what.ideal)}: {_more(what.slowdown)} "
         f"slowdown (the replay is off by {100 * found.replay_error:+.1f} %)"
@@ -141,10 +155,15 @@ def straggler_table(found: Stragglers, waits: Waiting, most: int) -> Fitted:
     return table("Stragglers", heads, rows, 2)
 
 
-def operation_table(title: str, shares: Sequence[Share], most: int) -> Fitted:
-    """Stages, or kinds of operations, by what they explain."""
+def share_tables(what: WhatIf, most: int) -> list[Fitted]:
+    """Stages, steps and kinds of operations, each by what it explains; those that the job has."""
+    parts = (("stage", what.stages), ("step", what.parts), ("operation", what.operations))
+    return [_share_table(f"Slowdown by {word}", shares, most) for word, shares in parts if shares]
+
+
+def _share_table(title: str, shares: Sequence[Share], most: int) -> Fitted:
     rows = [
-        [share.name, _more(share.slowdown), f.percent(share.explains, 1) if share.explains > 0 else "0 %"]
+        [f.name(share.name, 40), _more(share.slowdown), f.percent(share.explains, 1) if share.explains > 0 else "0 %"]
         for share in sorted(shares, key=lambda each: -each.explains)[:most]
     ]
     return table(title, ("slowdown alone", "explains"), rows, 1)

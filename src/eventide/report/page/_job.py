@@ -161,6 +161,7 @@ def _tables(report: JobReport) -> str:
         bandwidth_table,
         imbalance_table,
         path_table,
+        share_tables,
         stage_table,
         straggler_table,
         wait_table,
@@ -168,6 +169,7 @@ def _tables(report: JobReport) -> str:
 
     shown = (
         straggler_table(report.stragglers, report.waiting, 200),
+        *share_tables(report.stragglers.what_if, 200),
         wait_table(report.waiting, 200),
         stage_table(report.imbalance),
         imbalance_table(report.imbalance, 200),
