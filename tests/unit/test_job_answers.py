@@ -11,7 +11,7 @@ import pytest
 from eventide.cli import main
 from eventide.errors import UsageValueError
 from eventide.jobs import align_job, answer, import_job, open_job
-from tests.reference.jobs import Plan, write_job
+from tests.reference.jobs import Plan, write_job, write_rank
 
 
 @pytest.fixture
@@ -114,6 +114,19 @@ def test_missing_ranks_are_said_and_what_that_hides(make):
     report = answer(make(SLOW, drop={"rank2"}))
     assert report.hidden[0].startswith("1 rank of 4 not imported (rank 2): if one of them is the slowest")
     assert report.waiting.total == pytest.approx(0, abs=9 * 800_000)
+
+
+def test_a_trace_of_another_job_does_not_change_how_many_ranks_this_one_has(make, tmp_path):
+    job = make(SLOW)
+    other = write_rank(tmp_path / "rank9.json", 9, Plan(ranks=300, comms_id=False))
+    other.write_text(other.read_text("utf-8").replace("ProfilerStep#", "ProfilerStep#7"), "utf-8")
+    import_job([*sorted((tmp_path / "traces0").glob("rank*.json")), other], job.path, processes=1)
+    job = open_job(job.path)
+    assert (job.world_size, job.missing, job.foreign) == (4, [], [9])
+    report = answer(job)
+    assert report.waiting.ranks[0].rank == 2
+    assert report.hidden[0].startswith("The trace of rank 9 is not of this job of 4 ranks: its number, or its own")
+    assert report.hidden[1].startswith("No collective bounds the clock of rank 9")
 
 
 def test_a_job_of_one_rank_or_of_none_that_match_says_so(make):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -104,14 +105,23 @@ class Job:
 
     @cached_property
     def world_size(self) -> int | None:
-        """How many ranks the job had, by its traces."""
-        return max((each for each in self._clock.column("world_size").to_pylist() if each), default=None)
+        """How many ranks the job had: what most of its traces say."""
+        said = Counter(each for each in self._clock.column("world_size").to_pylist() if each)
+        return max(said, key=lambda each: (said[each], each), default=None)
 
     @property
     def missing(self) -> list[int]:
         """Ranks of the job that were not imported."""
         here = {each.rank for each in self.ranks}
         return [rank for rank in range(self.world_size or 0) if rank not in here]
+
+    @property
+    def foreign(self) -> list[int]:
+        """Ranks that most traces exclude: their number is too large, or theirs is a job of another size."""
+        size = self.world_size
+        own = self._clock.column("world_size").to_pylist()
+        pairs = zip(self.ranks, own, strict=True)
+        return [each.rank for each, said in pairs if size and (each.rank >= size or said not in {None, size})]
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Query with SQL (DuckDB): the small tables (`TABLES`), and spans and tracks from their files."""

@@ -110,7 +110,7 @@ def _more(ratio: float) -> str:
 
 def describe_job(report: JobReport) -> str:
     """Ranks, collectives, and the error of the clocks in one line."""
-    of = f" of {report.world_size}" if report.world_size and report.world_size != report.ranks else ""
+    of = f" of {report.world_size}" if report.world_size and report.world_size > report.ranks else ""
     worst = report.clocks.worst
     clock = f"clocks of all aligned ranks known to {f.time(worst)}" if worst is not None else "no clock is known"
     return f"{f.count(report.ranks, 'rank')}{of}, {f.count(len(report.waiting.rows), 'collective')}, {clock}"
