@@ -194,8 +194,18 @@ def test_the_report_names_the_rank_the_cost_and_the_cause(make, capsys):
     assert main(["job", "report", job]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rank 2 was waited for most: it was last in 3 of 3 collectives" in text
-    assert "Rank 2: computation took longer than on the other ranks (1.80 ms before its collectives); gemm took" in text
+    assert "Rank 2: computation took longer than on the other ranks (1.80 ms before its collectives); gemm of" in text
+    assert "gemm of the same shape, [64,1,1], took 4.80 ms instead of 3.00 ms" in text
     assert "The straggler is persistent: rank 2" in text
+
+
+def test_a_rank_with_kernels_of_another_shape_has_no_slow_kernel_but_other_work(make, capsys):
+    job = make(Plan(ranks=4, slow=2, slow_grid=128))
+    slow = answer(job).stragglers.stragglers[0]
+    assert (slow.rank, slow.causes[0].what, slow.names) == (2, "computation", ())
+    assert main(["job", "report", str(job.path)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(1.80 ms before its collectives); it did other work than they, of other shapes, or more of it" in text
 
 
 def test_sql_sees_every_table_with_its_rank(make, capsys):

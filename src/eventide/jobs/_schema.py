@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-VERSION = 2  # of the directory; a rank imported with another one is imported again
+VERSION = 3  # of the directory; a rank imported with another one is imported again
 
 WHOLE = "whole"  # the one step of a trace without steps
 
@@ -50,6 +50,7 @@ SUMMARY = pa.schema(
     [
         pa.field("name", pa.string()),
         pa.field("category", pa.string()),
+        pa.field("grid", pa.string()),  # of a kernel's launch, "[64,1,1]": its shape; null: not known
         pa.field("count", pa.int64()),
         pa.field("total", pa.int64()),
         pa.field("median", pa.int64()),

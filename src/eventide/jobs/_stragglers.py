@@ -54,9 +54,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class SlowName:
-    """Work of one name that took longer on the rank: as often as on the others, or more often."""
+    """Kernels of one name and shape that took longer on the rank: as often as on the others, or more often."""
 
     name: str
+    grid: str | None  # the shape; None: the trace has none
     time: int
     median: float  # of the other ranks
     count: int
@@ -147,17 +148,19 @@ def _causes(job: Job, found: Matched, rank: int) -> tuple[Cause, ...]:
 
 def _names(job: Job, rank: int, most: int = 3) -> tuple[SlowName, ...]:
     """Work, but communication, whose total exceeds the median of the other ranks most."""
-    rows = job.summary.filter(pc.not_equal(job.summary.column("category"), "communication")).to_pylist()
-    others: dict[str, list[tuple[int, int]]] = {}
-    for row in rows:
-        if row["rank"] != rank:
-            others.setdefault(row["name"], []).append((row["total"], row["count"]))
+    table = job.summary.filter(pc.not_equal(job.summary.column("category"), "communication"))
+    mine = pc.equal(table.column("rank"), rank)
+    own = table.filter(mine)
+    others: dict[tuple[str, str | None], list[tuple[int, int]]] = {}
+    for row in table.filter(pc.and_(pc.invert(mine), pc.is_in(table.column("name"), own.column("name")))).to_pylist():
+        others.setdefault((row["name"], row["grid"]), []).append((row["total"], row["count"]))
     found = []
-    for row in rows:
-        if row["rank"] == rank and row["name"] in others:
-            total, count = (float(each) for each in np.median(np.array(others[row["name"]]), axis=0))
+    for row in own.to_pylist():
+        like = others.get((row["name"], row["grid"]))
+        if like is not None:
+            total, count = (float(each) for each in np.median(np.array(like), axis=0))
             if row["total"] > total:
-                found.append(SlowName(row["name"], row["total"], total, row["count"], count))
+                found.append(SlowName(row["name"], row["grid"], row["total"], total, row["count"], count))
     return tuple(sorted(found, key=lambda each: each.median - each.time)[:most])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eventide.analysis import COMMUNICATION, COMPUTE, COPY, Shares, View, breakdown, shares, steps_of, summary
 from eventide.jobs._collectives import Collective, find_collectives
@@ -127,11 +128,41 @@ def _begins(view: View, start: Any, end: Any) -> Any:
     return np.minimum(np.maximum(first, ends), start)
 
 
+_HOST_ROWS = 200
+
+
 def _summary(view: View) -> pa.Table:
-    """Work of devices by name; of a rank without a device, what its host did."""
-    found = summary(view)
-    rows = found.device or found.host[:200]
-    return _table([{name: getattr(row, name) for name in SUMMARY.names} for row in rows], SUMMARY)
+    """Work of devices by name and shape; of a rank without a device, what its host did."""
+    rows = np.flatnonzero(view.bits)
+    if len(rows) == 0:
+        host = summary(view).host[:_HOST_ROWS]
+        return _table([{name: getattr(row, name, None) for name in SUMMARY.names} for row in host], SUMMARY)
+    grid, grids = _grids(view, rows)
+    key = (view.name[rows] * len(view.categories) + view.category[rows]) * len(grids) + grid
+    length = view.duration[rows]
+    order = np.lexsort((length, key))
+    length, first = length[order], np.flatnonzero(np.diff(key[order], prepend=-1))
+    count = np.diff(np.append(first, len(order)))
+    span = rows[order[first]]
+    columns = {
+        "name": [view.word(row) for row in span.tolist()],
+        "category": [view.category_of(row) for row in span.tolist()],
+        "grid": [grids[code] for code in grid[order[first]].tolist()],
+        "count": count,
+        "total": np.add.reduceat(length, first),
+        "median": (length[first + (count - 1) // 2] + length[first + count // 2]) // 2,
+    }
+    table = pa.table([pa.array(columns[field.name], field.type) for field in SUMMARY], schema=SUMMARY)
+    return table.sort_by([("total", "descending"), ("name", "ascending"), ("grid", "ascending")])
+
+
+def _grids(view: View, rows: Any) -> tuple[Any, list[str | None]]:
+    """The number of the grid of each of these spans, and the grids; None is one."""
+    args = view.trace.spans.column("args").take(pa.array(rows))
+    found = pc.struct_field(pc.extract_regex(args, r'"grid":\s*(?P<grid>\[[^\]]*\])'), "grid")
+    codes = pc.replace_substring_regex(found.combine_chunks(), r"\s+", "").dictionary_encode()
+    grids = [*codes.dictionary.to_pylist(), None]
+    return pc.fill_null(codes.indices, len(grids) - 1).to_numpy().astype(np.int64), grids
 
 
 def _clock(view: View, rank: int | None) -> pa.Table:

@@ -20,6 +20,7 @@ from eventide.jobs import (
     JobReport,
     RankRow,
     Share,
+    Straggler,
     Stragglers,
     Waiting,
     WhatIf,
@@ -83,10 +84,18 @@ def _cause(report: JobReport) -> list[str]:
         return []
     first = worst.causes[0]
     text = f"Rank {worst.rank}: {first.meaning} ({f.time(first.time)} before its collectives)"
-    names = [each for each in worst.names if each.count == each.usual_count]
-    if first.what == "computation" and names:
-        text += f"; {f.name(names[0].name, 40)} took {f.time(names[0].time)} instead of {f.time(names[0].median)}"
+    if first.what == "computation":
+        text += _slower_kernel(worst, first.time)
     return [text]
+
+
+def _slower_kernel(worst: Straggler, late: float) -> str:
+    """The same work was slower, or the rank did other work or more of it."""
+    same = [each for each in worst.names if each.count == each.usual_count]
+    if sum(each.time - each.median for each in same) < late / 10:
+        return "; it did other work than they, of other shapes, or more of it"
+    shape = "" if same[0].grid is None else f" of the same shape, {same[0].grid},"
+    return f"; {f.name(same[0].name, 40)}{shape} took {f.time(same[0].time)} instead of {f.time(same[0].median)}"
 
 
 def _pattern(found: Stragglers) -> list[str]:
