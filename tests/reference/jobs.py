@@ -26,6 +26,7 @@ class Plan:
     slow: int | None = None
     slow_compute: int = 1600
     slow_steps: tuple[int, ...] | None = None  # in which the slow rank is slow; None: in all
+    slow_link: int | None = None  # the step in which the transfer takes four times as long
     slow_grid: int = 64  # blocks of its kernel; of the others 64
     comms_id: bool = True
     late_host: int = 0  # us that the host of the slow rank is late, before the kernel
@@ -44,7 +45,7 @@ def write_rank(path: Path, rank: int, plan: Plan, offset: int = 0) -> Path:
         longest = max(_busy(plan, each, step) for each in range(plan.ranks))
         busy = _busy(plan, rank, step)
         late = plan.late_host if _is_slow(plan, rank, step) else 0
-        end = begin + longest + plan.transfer
+        end = begin + longest + plan.transfer * (4 if step == plan.slow_link else 1)
         events.append(_event("user_annotation", f"ProfilerStep#{step}", begin, end - begin, tid=rank + 1, pid=7))
         grid = [plan.slow_grid if rank == plan.slow else 64, 1, 1]
         kernel = {"stream": 7, "device": 0, "correlation": 10 * step + 1, "grid": grid, "block": [128, 1, 1]}

@@ -199,6 +199,23 @@ def test_the_report_names_the_rank_the_cost_and_the_cause(make, capsys):
     assert "The straggler is persistent: rank 2" in text
 
 
+def test_bandwidth_needs_no_common_clock_and_names_the_outlier(make, capsys):
+    job = make(Plan(ranks=4, steps=5, slow=2, slow_link=3), {1: 70_000})
+    report = answer(job)
+    # 1000 floats in 50 us, on the clock of rank 2 alone; in the fourth step in 200 us.
+    (row,) = report.bandwidth
+    assert (row.kind, row.size, row.count, row.resolved) == ("all_reduce", 2048, 5, 5)
+    assert (row.median, row.slowest) == (pytest.approx(4000 / 50e-6), pytest.approx(4000 / 200e-6))
+    assert row.slow == ("comms 903 of 0, 1",)
+    assert max(each.error for each in report.waiting.rows) > 200_000
+    assert main(["job", "report", str(job.path)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "1 collective transferred at less than half of the bandwidth of their like; the slowest is all_reduce" in text
+    )
+    assert "(comms 903 of 0, 1) at 19.1 MiB/s instead of 76.3 MiB/s" in text
+
+
 def test_a_rank_with_kernels_of_another_shape_has_no_slow_kernel_but_other_work(make, capsys):
     job = make(Plan(ranks=4, slow=2, slow_grid=128))
     slow = answer(job).stragglers.stragglers[0]

@@ -64,7 +64,7 @@ def answer(job: Job, step: Callable[[str], None] = lambda _: None) -> JobReport:
         waits,
         slow,
         uneven,
-        bandwidth(waits),
+        bandwidth(job, waits),
         path,
         hidden(job, clocks, waits),
     )

@@ -34,7 +34,14 @@ _LAST = {"bound": "{}", "ends": "{} (by ends)", "no": "{} (not resolved)"}
 
 def job_findings(report: JobReport) -> list[str]:
     """Sentences, most important first."""
-    return [*_speed(report), *_waited(report), *_cause(report), *_pattern(report.stragglers), *_stage(report)]
+    return [
+        *_speed(report),
+        *_waited(report),
+        *_cause(report),
+        *_pattern(report.stragglers),
+        *_stage(report),
+        *_slow(report),
+    ]
 
 
 def _speed(report: JobReport) -> list[str]:
@@ -111,6 +118,18 @@ def _stage(report: JobReport) -> list[str]:
     if last is None or last <= 0:
         return []
     return [f"The last stage of the pipeline explains {f.percent(last, 1)} of the slowdown"]
+
+
+def _slow(report: JobReport) -> list[str]:
+    """Collectives whose transfer is an outlier."""
+    count = sum(len(row.slow) for row in report.bandwidth)
+    if not count:
+        return []
+    row = min((row for row in report.bandwidth if row.slow), key=lambda row: (row.slowest or 0) / (row.median or 1))
+    return [
+        f"{f.count(count, 'collective')} transferred at less than half of the bandwidth of their like; the slowest is "
+        f"{row.kind or 'a collective'} ({row.slow[0]}) at {f.size(row.slowest or 0)}/s instead of {f.size(row.median or 0)}/s"
+    ]
 
 
 def _more(ratio: float) -> str:
