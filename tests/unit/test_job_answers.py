@@ -103,6 +103,20 @@ def test_imbalance_is_that_of_computation_and_needs_no_clock(make):
     assert found.lengths["ProfilerStep#0"] == dict.fromkeys(range(4), 1_650_000)
 
 
+def test_a_rank_without_a_device_computes_outside_of_its_collectives(tmp_path):
+    for rank, late in ((0, 0), (1, 700)):
+        at = lambda start, name, lasts, rank=rank: {  # noqa: E731
+            "ph": "X", "cat": "user_annotation", "name": name, "ts": start, "dur": lasts, "pid": 7, "tid": rank + 1
+        }  # fmt: skip
+        events = [at(1000, "ProfilerStep#0", 1000), at(1200 + late, "gloo:all_reduce", 790 - late)]
+        text = json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events})
+        (tmp_path / f"rank{rank}.json").write_text(text, "utf-8")
+    import_job(tmp_path, tmp_path / "job", processes=1)
+    found = answer(open_job(tmp_path / "job")).imbalance
+    assert [(row.compute, row.communication) for row in found.ranks] == [(210_000, 790_000), (910_000, 90_000)]
+    assert found.stages[0].slowest == 1
+
+
 def test_without_an_id_collectives_match_by_their_order_in_a_step(make):
     report = answer(make(Plan(ranks=4, slow=2, comms_id=False)))
     assert [row.key for row in report.waiting.rows] == [f"0, ProfilerStep#{step}, 1" for step in range(3)]

@@ -13,7 +13,8 @@ STEPS = pa.schema(
         pa.field("step", pa.string()),
         pa.field("start", pa.int64()),
         pa.field("end", pa.int64()),
-        # The time of the rank's devices; disjoint, they sum to the length (null: the rank has no device).
+        # The time of the rank's devices; disjoint, they sum to the length. A rank without a device has its collectives
+        # as communication, and all other time as compute (null: nor has it collectives).
         pa.field("compute", pa.int64()),
         pa.field("communication", pa.int64()),  # that nothing hides
         pa.field("copy", pa.int64()),

@@ -126,10 +126,10 @@ def _slow(report: JobReport) -> list[str]:
     if not count:
         return []
     row = min((row for row in report.bandwidth if row.slow), key=lambda row: (row.slowest or 0) / (row.median or 1))
-    return [
-        f"{f.count(count, 'collective')} transferred at less than half of the bandwidth of their like; the slowest is "
-        f"{row.kind or 'a collective'} ({row.slow[0]}) at {f.size(row.slowest or 0)}/s instead of {f.size(row.median or 0)}/s"
-    ]
+    which = f"{row.kind or 'a collective'} ({row.slow[0]})"
+    speed = f"{f.size(row.slowest or 0)}/s instead of {f.size(row.median or 0)}/s"
+    less = "transferred at less than half of the bandwidth of their like"
+    return [f"{f.count(count, 'collective')} {less}; the slowest is {which} at {speed}"]
 
 
 def _more(ratio: float) -> str:
