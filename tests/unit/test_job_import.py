@@ -171,3 +171,15 @@ def test_progress_counts_ranks_that_were_there(traces, tmp_path):
     seen = []
     import_job(traces, tmp_path / "job", processes=1, progress=lambda *step: seen.append(step))
     assert [(done, total) for done, total, _ in seen] == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_a_path_is_no_pattern_and_no_markup(tmp_path, capsys):
+    folder = tmp_path / "it's [b]one[/b] * of ?"
+    write_job(folder, Plan(ranks=2))
+    out = folder / "job [x]"
+    command = ["job", "import", str(folder), "-o", str(out), "--processes", "1"]
+    assert main(command) == 0
+    assert "it's [b]one[/b] * of ?/job [x]: 2 ranks" in " ".join(capsys.readouterr().out.split())
+    assert main(["job", "sql", str(out), "select count(*) as all from Collectives", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"all": 2 * 3}]
+    assert "collectives" in {name for (name,) in open_job(out).sql("show tables").fetchall()}

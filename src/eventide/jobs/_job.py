@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,9 +129,11 @@ class Job:
         import duckdb
 
         connection = duckdb.connect()
-        pattern = str(self.path.resolve()).replace("'", "''")
-        for name in (*TABLES, "spans", "tracks", "instants", "counters", "edges"):
-            files = f"{pattern}/rank=*/{name}.parquet"
+        folder = re.sub(r"([*?\[])", r"[\1]", str(self.path.resolve())).replace("'", "''")  # a pattern of DuckDB
+        names = (*TABLES, "spans", "tracks", "instants", "counters", "edges")
+        # A view opens the files of all ranks; a query that names no table may list all of them.
+        for name in [name for name in names if re.search(rf"\b{name}\b", str(query), re.IGNORECASE)] or names:
+            files = f"{folder}/rank=*/{name}.parquet"
             read = (
                 f"read_parquet('{files}', hive_partitioning=true, hive_types={{'rank': INTEGER}}, union_by_name=true)"
             )
