@@ -1,8 +1,8 @@
 """How well does the import of many ranks use the machine, and what survives? `make bench-ranks`, outside of CI.
 
 Ranks of Kineto JSON on disk (some distinct, reused with shifted clocks), by the pool and on Dask: the wall time against
-the summed CPU of importing each file alone divided by the cores, the largest process, and the digests. On Dask a worker
-is killed at a third; the driver of the pool is killed at a third and started again.
+the summed CPU of importing each file alone divided by the cores, the largest process, and the digests. At a third a
+worker is killed. Then the same with the driver killed at a third and started again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from typing import Any
 from eventide.jobs import import_job
 from tests.integration.test_job_cluster import cluster, kill_worker_of, session_of
 
+PARTS = ["pool", "dask", "restart", "restart-dask"]
 OPERATORS = 32  # of a step, each with its launch and its kernel
 SPANS = 3 * OPERATORS + 3  # and the step and two collectives
 TRANSFER = 40  # us
@@ -39,7 +41,8 @@ print(end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime, end.ru_maxr
 DRIVER = """
 import sys
 from eventide.jobs import import_job
-import_job(sys.argv[1], sys.argv[2], progress=lambda done, total, latest: print(done, flush=True))
+cluster = sys.argv[3] if len(sys.argv) > 3 else None
+import_job(*sys.argv[1:3], cluster=cluster, progress=lambda done, total, latest: print(done, flush=True))
 """
 
 
@@ -133,9 +136,22 @@ def timed(name: str, alone_cpu: float, cores: int) -> Iterator[None]:
 
 
 def by_pool(folder: Path, job: Path) -> Any:
-    done = import_job(folder, job)
+    """A process of the pool is killed when a third is done."""
+    killed: list[int] = []
+
+    def progress(done: int, total: int, _: str) -> None:
+        if not killed and 3 * done >= total:
+            killed.append(children()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    done = import_job(folder, job, progress=progress)
+    print(f"       killed at a third: {killed}", flush=True)
     print(f"       largest process {cpu_and_size(resource.RUSAGE_CHILDREN)[1]:.0f} MB (bar: 1000)", flush=True)
     return done
+
+
+def children() -> list[int]:
+    return [int(number) for number in Path(f"/proc/self/task/{os.getpid()}/children").read_text("utf-8").split()]
 
 
 def on_dask(folder: Path, job: Path, cores: int, alone_cpu: float) -> Any:
@@ -173,9 +189,9 @@ def peak_of(process: Path) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
 
 
-def killed_driver(folder: Path, job: Path, ranks: int) -> Any:
+def killed_driver(folder: Path, job: Path, ranks: int, address: str | None = None) -> Any:
     """Kill the driver at a third; its processes end. Import again: which finished ranks are repeated?"""
-    command = [sys.executable, "-c", DRIVER, str(folder), str(job)]
+    command = [sys.executable, "-c", DRIVER, str(folder), str(job), *([address] if address else [])]
     driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert driver.stdout is not None
     while 3 * int(driver.stdout.readline()) < ranks:
@@ -186,9 +202,9 @@ def killed_driver(folder: Path, job: Path, ranks: int) -> Any:
     begin = time.perf_counter()
     while processes_of({driver.pid}) and time.perf_counter() - begin < 60:
         time.sleep(0.01)
-    print(f"driver killed: no process is left after {time.perf_counter() - begin:.2f} s (bar: 10)", flush=True)
+    print(f"driver killed: no process of it is left after {time.perf_counter() - begin:.2f} s (bar: 10)", flush=True)
     finished = len(list(job.glob("*/import.json")))  # also those that it had not renamed yet
-    done = import_job(folder, job)
+    done = import_job(folder, job, cluster=address)
     again = done.repeated - (ranks - finished)
     print(f"restarted: {again} of {finished} finished ranks were imported again (bar: 1 %)", flush=True)
     return done
@@ -201,7 +217,7 @@ def main() -> None:
     options.add_argument("--distinct", type=int, default=100)
     options.add_argument("--sample", type=int, default=5)
     options.add_argument("--traces", type=Path, help="a directory that keeps the files; one that has them is used")
-    options.add_argument("--parts", nargs="+", default=["pool", "dask", "restart"], choices=["pool", "dask", "restart"])
+    options.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     given = options.parse_args()
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(dir=given.traces and given.traces.parent) as made:
@@ -225,6 +241,9 @@ def main() -> None:
             done["dask"] = on_dask(folder, Path(made, "dask"), cores, whole)
         if "restart" in given.parts:
             done["restart"] = killed_driver(folder, Path(made, "again"), given.ranks)
+        if "restart-dask" in given.parts:
+            with cluster(cores) as (address, _):
+                done["restart-dask"] = killed_driver(folder, Path(made, "again-dask"), given.ranks, address)
         assert {each.ranks for each in done.values()} == {given.ranks}
         assert len({each.digest for each in done.values()}) == 1
         print(f"{', '.join(done)}: digest {next(iter(done.values())).digest[:16]}")

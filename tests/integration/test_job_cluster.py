@@ -92,6 +92,27 @@ def test_a_worker_killed_at_a_third_changes_nothing(traces, tmp_path):
     assert (done.digest, done.ranks, done.left_out) == (whole.digest, 9, ())
 
 
+DRIVER = """
+import sys
+from eventide.jobs import import_job
+import_job(*sys.argv[1:3], cluster=sys.argv[3], progress=lambda done, total, latest: print(done, flush=True))
+"""
+
+
+def test_a_killed_driver_continues_on_the_same_cluster(traces, tmp_path):
+    whole = import_job(traces, tmp_path / "whole", processes=1)
+    with cluster() as (address, _):
+        command = [sys.executable, "-c", DRIVER, str(traces), str(tmp_path / "job"), address]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            while int(driver.stdout.readline()) < 3:
+                pass
+            driver.kill()
+        finished = len(list((tmp_path / "job").glob("rank=*")))
+        done = import_job(traces, tmp_path / "job", cluster=address)
+    assert 3 <= finished <= 9
+    assert (done.digest, done.ranks, done.repeated) == (whole.digest, 9, 9 - finished)
+
+
 def test_an_import_without_its_scheduler_ends_in_words_and_continues_later(traces, tmp_path):
     with cluster(1) as (address, _):
         (scheduler,) = (

@@ -54,6 +54,7 @@ def test_the_slowed_rank_of_a_real_training_is_named_with_its_cause(tmp_path):
     assert worst.cost >= 7 * 3 * 25e6  # of three ranks in at least seven steps, half of the 50 ms or more
     slow = next(each for each in report.stragglers.stragglers if each.rank == 2)
     assert slow.causes[0].what == "host late"
+    assert report.imbalance.stages[0].slowest == 2
     assert not any("is cut" in text for text in report.hidden)
     # All processes read one clock, so the bound resolves what the ends of the collectives alone only suggest.
     assert report.clocks.worst == pytest.approx(0, abs=1)

@@ -58,6 +58,14 @@ def test_a_file_that_kills_its_process_each_time_is_left_out(traces, tmp_path, m
     assert done.left_out[0][1].startswith("the process that imported it was killed by signal 9, 3 times")
 
 
+def test_modules_in_the_current_directory_do_not_replace_those_of_the_library(traces, tmp_path, monkeypatch):
+    for name in ("queue", "json", "typing"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = import_job(traces, tmp_path / "job", processes=2)
+    assert (done.ranks, done.left_out) == (4, ())
+
+
 DRIVER = """
 import os, sys
 from eventide.jobs import import_job

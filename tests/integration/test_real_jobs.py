@@ -34,6 +34,7 @@ def test_eight_ranks_of_a_real_job_against_plain_python(tmp_path):
         cost[starts.index(last)] += sum(waits)
         assert row.ranks == 8
         assert abs(row.waiting - sum(waits)) <= 8 * row.error
+        assert row.shortest == 1e3 * min(rows[number][1] for rows in raw)
         if row.resolved != "no":
             assert row.last == starts.index(last)
         for rank, clock in enumerate(report.clocks.ranks):

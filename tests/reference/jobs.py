@@ -25,6 +25,9 @@ class Plan:
     transfer: int = 50
     slow: int | None = None
     slow_compute: int = 1600
+    slow_steps: tuple[int, ...] | None = None  # in which the slow rank is slow; None: in all
+    slow_link: int | None = None  # the step in which the transfer takes four times as long
+    slow_grid: int = 64  # blocks of its kernel; of the others 64
     comms_id: bool = True
     late_host: int = 0  # us that the host of the slow rank is late, before the kernel
 
@@ -37,14 +40,15 @@ def write_job(folder: Path, plan: Plan = Plan(), offsets: Mapping[int, int] = {}
 
 def write_rank(path: Path, rank: int, plan: Plan, offset: int = 0) -> Path:
     events: list[dict[str, Any]] = []
-    longest = max(_busy(plan, each) for each in range(plan.ranks))
     begin = 1_000_000
     for step in range(plan.steps):
-        busy = _busy(plan, rank)
-        late = plan.late_host if rank == plan.slow else 0
-        end = begin + longest + plan.transfer
+        longest = max(_busy(plan, each, step) for each in range(plan.ranks))
+        busy = _busy(plan, rank, step)
+        late = plan.late_host if _is_slow(plan, rank, step) else 0
+        end = begin + longest + plan.transfer * (4 if step == plan.slow_link else 1)
         events.append(_event("user_annotation", f"ProfilerStep#{step}", begin, end - begin, tid=rank + 1, pid=7))
-        kernel = {"stream": 7, "device": 0, "correlation": 10 * step + 1}
+        grid = [plan.slow_grid if rank == plan.slow else 64, 1, 1]
+        kernel = {"stream": 7, "device": 0, "correlation": 10 * step + 1, "grid": grid, "block": [128, 1, 1]}
         events.append(_event("kernel", "gemm", begin + late, busy - late, pid=0, tid=7, args=kernel))
         about = {
             "stream": 20, "device": 0, "correlation": 10 * step + 2, "Collective name": "allreduce", "dtype": "Float",
@@ -63,8 +67,12 @@ def write_rank(path: Path, rank: int, plan: Plan, offset: int = 0) -> Path:
     return path
 
 
-def _busy(plan: Plan, rank: int) -> int:
-    return plan.compute if rank != plan.slow else plan.slow_compute + plan.late_host
+def _is_slow(plan: Plan, rank: int, step: int) -> bool:
+    return rank == plan.slow and (plan.slow_steps is None or step in plan.slow_steps)
+
+
+def _busy(plan: Plan, rank: int, step: int) -> int:
+    return plan.slow_compute + plan.late_host if _is_slow(plan, rank, step) else plan.compute
 
 
 def _event(category: str, name: str, start: int, duration: int, **more: Any) -> dict[str, Any]:

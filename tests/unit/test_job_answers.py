@@ -11,7 +11,7 @@ import pytest
 from eventide.cli import main
 from eventide.errors import UsageValueError
 from eventide.jobs import align_job, answer, import_job, open_job
-from tests.reference.jobs import Plan, write_job
+from tests.reference.jobs import Plan, write_job, write_rank
 
 
 @pytest.fixture
@@ -61,6 +61,21 @@ def test_a_job_without_stragglers_takes_what_the_typical_rank_needs(make):
     assert found.resolved
 
 
+def test_the_step_that_explains_the_slowdown_is_named(make, capsys):
+    job = make(Plan(ranks=4, steps=4, slow=1, slow_steps=(2,)))
+    what = answer(job).stragglers.what_if
+    # Each step is 1000 us and 50 us, the third one 1600 us and 50 us; typical there are 1150 us and 50 us.
+    assert what.actual == pytest.approx(4 * 1_050_000 + 600_000, rel=1e-6)
+    assert what.ideal == pytest.approx(4 * 1_050_000 + 150_000, rel=1e-6)
+    explains = {share.name: share.explains for share in what.parts}
+    assert explains == pytest.approx({f"ProfilerStep#{step}": float(step == 2) for step in range(4)}, abs=1e-6)
+    assert what.parts[0].slowdown == pytest.approx(what.slowdown)
+    assert main(["job", "report", str(job.path)]) == 0
+    assert "the step that does is 'ProfilerStep#2' (100 %)" in " ".join(capsys.readouterr().out.split())
+    assert main(["job", "stragglers", str(job.path)]) == 0
+    assert "Slowdown by step" in capsys.readouterr().out
+
+
 def test_the_cause_is_the_kernel_or_the_host(make):
     slow = answer(make(SLOW)).stragglers.stragglers[0]
     assert (slow.rank, slow.causes[0].what, slow.names[0].name) == (2, "computation", "gemm")
@@ -88,6 +103,20 @@ def test_imbalance_is_that_of_computation_and_needs_no_clock(make):
     assert found.lengths["ProfilerStep#0"] == dict.fromkeys(range(4), 1_650_000)
 
 
+def test_a_rank_without_a_device_computes_outside_of_its_collectives(tmp_path):
+    for rank, late in ((0, 0), (1, 700)):
+        at = lambda start, name, lasts, rank=rank: {  # noqa: E731
+            "ph": "X", "cat": "user_annotation", "name": name, "ts": start, "dur": lasts, "pid": 7, "tid": rank + 1
+        }  # fmt: skip
+        events = [at(1000, "ProfilerStep#0", 1000), at(1200 + late, "gloo:all_reduce", 790 - late)]
+        text = json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events})
+        (tmp_path / f"rank{rank}.json").write_text(text, "utf-8")
+    import_job(tmp_path, tmp_path / "job", processes=1)
+    found = answer(open_job(tmp_path / "job")).imbalance
+    assert [(row.compute, row.communication) for row in found.ranks] == [(210_000, 790_000), (910_000, 90_000)]
+    assert found.stages[0].slowest == 1
+
+
 def test_without_an_id_collectives_match_by_their_order_in_a_step(make):
     report = answer(make(Plan(ranks=4, slow=2, comms_id=False)))
     assert [row.key for row in report.waiting.rows] == [f"0, ProfilerStep#{step}, 1" for step in range(3)]
@@ -99,6 +128,19 @@ def test_missing_ranks_are_said_and_what_that_hides(make):
     report = answer(make(SLOW, drop={"rank2"}))
     assert report.hidden[0].startswith("1 rank of 4 not imported (rank 2): if one of them is the slowest")
     assert report.waiting.total == pytest.approx(0, abs=9 * 800_000)
+
+
+def test_a_trace_of_another_job_does_not_change_how_many_ranks_this_one_has(make, tmp_path):
+    job = make(SLOW)
+    other = write_rank(tmp_path / "rank9.json", 9, Plan(ranks=300, comms_id=False))
+    other.write_text(other.read_text("utf-8").replace("ProfilerStep#", "ProfilerStep#7"), "utf-8")
+    import_job([*sorted((tmp_path / "traces0").glob("rank*.json")), other], job.path, processes=1)
+    job = open_job(job.path)
+    assert (job.world_size, job.missing, job.foreign) == (4, [], [9])
+    report = answer(job)
+    assert report.waiting.ranks[0].rank == 2
+    assert report.hidden[0].startswith("The trace of rank 9 is not of this job of 4 ranks: its number, or its own")
+    assert report.hidden[1].startswith("No collective bounds the clock of rank 9")
 
 
 def test_a_job_of_one_rank_or_of_none_that_match_says_so(make):
@@ -166,8 +208,35 @@ def test_the_report_names_the_rank_the_cost_and_the_cause(make, capsys):
     assert main(["job", "report", job]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rank 2 was waited for most: it was last in 3 of 3 collectives" in text
-    assert "Rank 2: computation took longer than on the other ranks (1.80 ms before its collectives); gemm took" in text
+    assert "Rank 2: computation took longer than on the other ranks (1.80 ms before its collectives); gemm of" in text
+    assert "gemm of the same shape, [64,1,1], took 4.80 ms instead of 3.00 ms" in text
     assert "The straggler is persistent: rank 2" in text
+
+
+def test_bandwidth_needs_no_common_clock_and_names_the_outlier(make, capsys):
+    job = make(Plan(ranks=4, steps=5, slow=2, slow_link=3), {1: 70_000})
+    report = answer(job)
+    # 1000 floats in 50 us, on the clock of rank 2 alone; in the fourth step in 200 us.
+    (row,) = report.bandwidth
+    assert (row.kind, row.size, row.count, row.resolved) == ("all_reduce", 2048, 5, 5)
+    assert (row.median, row.slowest) == (pytest.approx(4000 / 50e-6), pytest.approx(4000 / 200e-6))
+    assert row.slow == ("comms 903 of 0, 1",)
+    assert max(each.error for each in report.waiting.rows) > 200_000
+    assert main(["job", "report", str(job.path)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "1 collective transferred at less than half of the bandwidth of their like; the slowest is all_reduce" in text
+    )
+    assert "(comms 903 of 0, 1) at 19.1 MiB/s instead of 76.3 MiB/s" in text
+
+
+def test_a_rank_with_kernels_of_another_shape_has_no_slow_kernel_but_other_work(make, capsys):
+    job = make(Plan(ranks=4, slow=2, slow_grid=128))
+    slow = answer(job).stragglers.stragglers[0]
+    assert (slow.rank, slow.causes[0].what, slow.names) == (2, "computation", ())
+    assert main(["job", "report", str(job.path)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(1.80 ms before its collectives); it did other work than they, of other shapes, or more of it" in text
 
 
 def test_sql_sees_every_table_with_its_rank(make, capsys):
@@ -203,6 +272,29 @@ def test_the_page_has_a_cell_for_each_rank_and_step_and_no_script(make, tmp_path
     assert "(best)" in text
     assert "<script" not in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+def test_a_rank_whose_recording_begins_later_is_empty_before(make, tmp_path):
+    job = make(SLOW)
+    for rank in range(4):
+        file = job.path.parent / f"rank{rank}.json"
+        trace = json.loads(file.read_text("utf-8"))
+        if rank == 2:  # its first step begins with its first kernel, half of it later
+            trace["traceEvents"][0]["ts"] += 825
+            trace["traceEvents"][0]["dur"] -= 825
+            trace["traceEvents"][1]["ts"] += 825
+            trace["traceEvents"][1]["dur"] -= 825
+        file.write_text(json.dumps(trace), "utf-8")
+    import_job([job.path.parent / f"rank{rank}.json" for rank in range(4)], job.path, processes=1)
+    assert main(["job", "report", str(job.path), "-o", str(tmp_path / "job.html")]) == 0
+    text = (tmp_path / "job.html").read_text("utf-8")
+    drawn = text[text.index('id="ranks"') :]
+    bars = [
+        tuple(map(float, each))
+        for each in re.findall(r'<rect class="compute" x="([\d.]+)%" y="\d+" width="([\d.]+)%"', drawn)
+    ]
+    # 17 % are for the names; the recording of rank 2, the worst, lacks 825 us of three steps of 1650 us.
+    assert bars == [(pytest.approx(17 + 83 / 6, abs=0.01), pytest.approx(83 * 5 / 6, abs=0.01)), (17, 83), (17, 83)]
 
 
 def test_names_in_the_page_are_escaped(make, tmp_path):

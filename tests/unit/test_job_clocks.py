@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventide.errors import UsageValueError
-from eventide.jobs._clocks import bound
+from eventide.jobs._clocks import _largest_gap, bound
 from tests.reference.jobs import line_range, matched, matched_columns
 
 EXACT = np.zeros(64, np.int64)
@@ -105,6 +105,23 @@ def test_collectives_that_contradict_are_refused_with_the_pair():
         UsageValueError, match=r"ranks (0 and 1|1 and 2) do not fit: no offset .* \(key [01]\).* are missing"
     ):
         bound(matched(3, rows), EXACT[:3])
+
+
+numbers = st.integers(-50, 50).map(float) | st.just(math.inf)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(numbers, numbers, st.integers(0, 9).map(float)), min_size=1, max_size=8))
+def test_the_pair_that_contradicts_most_is_that_of_all_pairs(rows):
+    least, most, time = (np.array(column) for column in zip(*rows, strict=True))
+    least = -least  # -inf: no bound
+    gaps = [
+        [one - other - 2 * 0.25 * abs(here - there) for other, there in zip(most, time, strict=True)]
+        for one, here in zip(least, time, strict=True)
+    ]
+    gap, low, high = _largest_gap(least, most, time, 0.25)
+    assert gap == max(map(max, gaps))
+    assert gap in {gaps[low][high], -math.inf}
 
 
 def test_a_clock_may_drift_and_not_jump():

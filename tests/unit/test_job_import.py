@@ -121,11 +121,15 @@ def test_a_directory_without_a_manifest_says_what_to_do(tmp_path):
         open_job(tmp_path)
 
 
-def test_a_damaged_rank_is_named(traces, tmp_path):
-    import_job(traces, tmp_path / "job", processes=1)
+def test_a_damaged_rank_is_named_and_imported_again(traces, tmp_path):
+    whole = import_job(traces, tmp_path / "job", processes=1)
     (tmp_path / "job" / "rank=00001" / "collectives.parquet").write_bytes(b"PAR1")
-    with pytest.raises(TraceFormatError, match=r"rank 1 is damaged .* import it again"):
+    (tmp_path / "job" / "rank=00002" / "spans.parquet").unlink()
+    with pytest.raises(TraceFormatError, match=r"rank 1 is damaged .* remove its directory and import the job again"):
         _ = open_job(tmp_path / "job").collectives
+    again = import_job(traces, tmp_path / "job", processes=1)
+    assert (again.repeated, again.digest) == (2, whole.digest)
+    assert open_job(tmp_path / "job").collectives.num_rows == 4 * 3
 
 
 def test_a_full_disk_ends_the_import_in_words_and_leaves_what_is_complete(traces, tmp_path):
@@ -167,3 +171,15 @@ def test_progress_counts_ranks_that_were_there(traces, tmp_path):
     seen = []
     import_job(traces, tmp_path / "job", processes=1, progress=lambda *step: seen.append(step))
     assert [(done, total) for done, total, _ in seen] == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_a_path_is_no_pattern_and_no_markup(tmp_path, capsys):
+    folder = tmp_path / "it's [b]one[/b] * of ?"
+    write_job(folder, Plan(ranks=2))
+    out = folder / "job [x]"
+    command = ["job", "import", str(folder), "-o", str(out), "--processes", "1"]
+    assert main(command) == 0
+    assert "it's [b]one[/b] * of ?/job [x]: 2 ranks" in " ".join(capsys.readouterr().out.split())
+    assert main(["job", "sql", str(out), "select count(*) as all from Collectives", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"all": 2 * 3}]
+    assert "collectives" in {name for (name,) in open_job(out).sql("show tables").fetchall()}

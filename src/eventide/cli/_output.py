@@ -99,9 +99,12 @@ def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
 
 
 def write_text(text: "RenderableType", path: Path | None = None) -> None:
-    """Print with rich, or write to a file; 100 columns if the output is not a terminal."""
+    """Print with rich, or write to a file; 100 columns if the output is not a terminal. A str is no markup."""
+    from rich.text import Text
+
     from eventide.report import as_text, write_whole
 
+    text = Text(text) if isinstance(text, str) else text
     console = stdout()
     if path is not None:
         write_whole(as_text(text), path)

@@ -64,7 +64,7 @@ def answer(job: Job, step: Callable[[str], None] = lambda _: None) -> JobReport:
         waits,
         slow,
         uneven,
-        bandwidth(waits),
+        bandwidth(job, waits),
         path,
         hidden(job, clocks, waits),
     )
@@ -95,9 +95,14 @@ def hidden(job: Job, clocks: Clocks, waits: Waiting) -> tuple[str, ...]:
             f"{f.count(len(job.missing), 'rank')} of {job.world_size} not imported ({numbers(job.missing)}): if one "
             "of them is the slowest, its delays are counted as transfer of the others"
         )
+    if job.foreign:
+        found.append(
+            f"The trace of {numbers(job.foreign)} is not of this job of {job.world_size} ranks: its number, or its own "
+            "number of ranks, does not fit; import the job again without it"
+        )
     found += [f"{file} was left out: {why}" for file, why in job.left_out[:5]]
     if len(job.left_out) > 5:
-        found.append(f"{len(job.left_out) - 5} more files were left out")
+        found.append(f"{f.count(len(job.left_out) - 5, 'more file')} left out")
     if clocks.unaligned:
         found.append(
             f"No collective bounds the clock of {numbers(clocks.unaligned)}: waiting, stragglers and the critical path "

@@ -278,9 +278,25 @@ def _pair(given: _Given, one: int, other: int) -> tuple[float, int, int, int] | 
     # The offset of `one` less that of `other`, in every shared collective.
     least = np.where((found.role[a] & PROVIDES > 0) & (found.role[b] & RECEIVES > 0), start[a] - end[b], -np.inf)
     most = np.where((found.role[b] & PROVIDES > 0) & (found.role[a] & RECEIVES > 0), end[a] - start[b], np.inf)
-    apart = np.abs(start[a][:, None] - start[a][None, :])
-    gap = least[:, None] - most[None, :] - 2 * given.drift * apart
-    low, high = np.unravel_index(int(gap.argmax()), gap.shape)
-    if gap[low, high] <= 0:
+    gap, low, high = _largest_gap(least, most, start[a].astype(np.float64), given.drift)
+    if gap <= 0:
         return None
-    return float(gap[low, high]), other, int(found.collective[a[low]]), int(found.collective[a[high]])
+    return gap, other, int(found.collective[a[low]]), int(found.collective[a[high]])
+
+
+def _largest_gap(least: Floats, most: Floats, time: Floats, drift: float) -> tuple[float, int, int]:
+    """The largest least[i] - most[j] less what the clocks may drift apart between time[i] and time[j]; i and j.
+
+    In two passes over the times in order, one for each sign of time[i] - time[j].
+    """
+    found = (-np.inf, 0, 0)
+    ascending = np.argsort(time, kind="stable")
+    for sign, order in ((1.0, ascending), (-1.0, ascending[::-1])):
+        moved = sign * 2 * drift * time[order]
+        best = np.maximum.accumulate(moved - most[order])
+        fresh = np.append(True, best[1:] > best[:-1])
+        where = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
+        gap = least[order] - moved + best
+        place = int(gap.argmax())
+        found = max(found, (float(gap[place]), int(order[place]), int(order[where[place]])))
+    return found

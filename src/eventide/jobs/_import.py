@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eventide.errors import EventideError, TraceFileError, UsageValueError
-from eventide.jobs._import_rank import ABOUT, PART, import_in_any_case
+from eventide.jobs._import_rank import ABOUT, PART, import_in_any_case, sizes_of
 from eventide.jobs._pool import Pool
 from eventide.jobs._schema import VERSION
 from eventide.jobs._sources import Source, find_sources
@@ -153,7 +153,8 @@ class _State:
             elif path.name.startswith("rank="):
                 about = _about(path)
                 source = self.files.get(str(about.get("source")))
-                if source is None or not source.same_as(about) or about.get("version") != VERSION:
+                same = source is not None and source.same_as(about) and about.get("version") == VERSION
+                if source is None or not same or about.get("files") != sizes_of(path):
                     _remove(path)
                 else:
                     self.done[source.source] = about

@@ -9,9 +9,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import shutil
 import traceback
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,13 @@ def import_rank(task: dict[str, Any]) -> dict[str, Any]:
 
 def _written(task: dict[str, Any], trace: Trace, tables: dict[str, pa.Table], about: dict[str, Any]) -> dict[str, Any]:
     """Write all of a rank. What cannot be written is not the fault of the file: it ends the import."""
-    part = Path(task["job"], f"{PART}{task['order']:06d}-{os.getpid()}-{os.uname().nodename}")
-    shutil.rmtree(part, ignore_errors=True)
+    # A name of its own: a task that was given up may still run on a host that is out of reach.
+    part = Path(task["job"], f"{PART}{task['order']:06d}-{uuid.uuid4().hex}")
     try:
         parquet.write(trace, part)
         for name, table in tables.items():
             pq.write_table(table, part / f"{name}.parquet", compression="zstd")
-        about = {**about, "digest": digest_of(part)}
+        about = {**about, "digest": digest_of(part), "files": sizes_of(part)}
         (part / ABOUT).write_text(json.dumps(about), "utf-8")
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
@@ -83,6 +83,11 @@ def _rank(trace: Trace) -> int | None:
     if len(ranks) > 1:
         raise EventideError(f"the trace has {len(ranks)} ranks; give one file for each rank")
     return ranks.pop() if ranks else None
+
+
+def sizes_of(folder: Path) -> dict[str, int]:
+    """The length of each table: a rank of which one was lost or cut later is imported again."""
+    return {file.name: file.stat().st_size for file in sorted(folder.glob("*.parquet"))}
 
 
 def digest_of(folder: Path) -> str:

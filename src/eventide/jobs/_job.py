@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +67,9 @@ class Job:
                 part = pq.ParquetFile(file).read(use_threads=False).select(schema.names).cast(schema)
             except (OSError, KeyError, pa.ArrowInvalid) as error:
                 raise TraceFormatError(
-                    f"rank {about['rank']} is damaged ({error}); import it again", str(file), 0
+                    f"rank {about['rank']} is damaged ({error}); remove its directory and import the job again",
+                    str(file),
+                    0,
                 ) from error
             ranks = pa.array([about["rank"]] * part.num_rows, pa.int32())
             parts.append(part.replace_schema_metadata(None).add_column(0, "rank", ranks))
@@ -102,8 +106,9 @@ class Job:
 
     @cached_property
     def world_size(self) -> int | None:
-        """How many ranks the job had, by its traces."""
-        return max((each for each in self._clock.column("world_size").to_pylist() if each), default=None)
+        """How many ranks the job had: what most of its traces say."""
+        said = Counter(each for each in self._clock.column("world_size").to_pylist() if each)
+        return max(said, key=lambda each: (said[each], each), default=None)
 
     @property
     def missing(self) -> list[int]:
@@ -111,14 +116,24 @@ class Job:
         here = {each.rank for each in self.ranks}
         return [rank for rank in range(self.world_size or 0) if rank not in here]
 
+    @property
+    def foreign(self) -> list[int]:
+        """Ranks that most traces exclude: their number is too large, or theirs is a job of another size."""
+        size = self.world_size
+        own = self._clock.column("world_size").to_pylist()
+        pairs = zip(self.ranks, own, strict=True)
+        return [each.rank for each, said in pairs if size and (each.rank >= size or said not in {None, size})]
+
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Query with SQL (DuckDB): the small tables (`TABLES`), and spans and tracks from their files."""
         import duckdb
 
         connection = duckdb.connect()
-        pattern = str(self.path.resolve()).replace("'", "''")
-        for name in (*TABLES, "spans", "tracks", "instants", "counters", "edges"):
-            files = f"{pattern}/rank=*/{name}.parquet"
+        folder = re.sub(r"([*?\[])", r"[\1]", str(self.path.resolve())).replace("'", "''")  # a pattern of DuckDB
+        names = (*TABLES, "spans", "tracks", "instants", "counters", "edges")
+        # A view opens the files of all ranks; a query that names no table may list all of them.
+        for name in [name for name in names if re.search(rf"\b{name}\b", str(query), re.IGNORECASE)] or names:
+            files = f"{folder}/rank=*/{name}.parquet"
             read = (
                 f"read_parquet('{files}', hive_partitioning=true, hive_types={{'rank': INTEGER}}, union_by_name=true)"
             )

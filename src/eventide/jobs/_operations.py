@@ -23,7 +23,10 @@ class JobOperations:
     ops: Operations
     like: Ints
     row: Ints
+    part: Ints  # the step of the job, as a place in `steps`; -1: none
+    steps: tuple[str, ...]
     measured: float  # the job's length, to compare the replay with
+    windows: dict[int, tuple[float, float]]  # of each aligned rank, on the common clock: its recording
 
 
 @dataclass
@@ -60,7 +63,7 @@ def operations_of(job: Job, clocks: Clocks) -> JobOperations:
     for rank, window in windows.items():
         end = _chain(build, clocks, (rank, stages[rank]), (begin, *window), gangs)
         latest = max(latest, window[1], end)
-    return _built(build, latest - begin)
+    return _built(build, latest - begin, clocks, windows)
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _windows(job: Job, clocks: Clocks) -> dict[int, tuple[float, float]]:
     return found
 
 
-def _built(build: _Builder, measured: float) -> JobOperations:
+def _built(build: _Builder, measured: float, clocks: Clocks, windows: dict[int, tuple[float, float]]) -> JobOperations:
     kind, rank, stage, gang, like, row = (
         build.column(name, np.int64) for name in ("kind", "rank", "stage", "gang", "like", "row")
     )
@@ -165,4 +168,9 @@ def _built(build: _Builder, measured: float) -> JobOperations:
     ops = Operations(
         build.column("duration", np.float64), kind, tuple(build.names), rank, stage, step, gang, before, after
     )
-    return JobOperations(ops, like, row, measured)
+    names = tuple(dict.fromkeys(name for name in clocks.matched.steps if name is not None))
+    number = {name: place for place, name in enumerate(names)}
+    of_key = np.array([-1 if name is None else number[name] for name in clocks.matched.steps], np.int64)
+    key = (like - 2) // 2  # begin and end of a rank are of no step
+    part = np.where(key >= 0, of_key[np.maximum(key, 0)], -1) if len(of_key) else np.full(len(like), -1, np.int64)
+    return JobOperations(ops, like, row, part, names, measured, windows)

@@ -13,6 +13,7 @@ from typing import Any
 
 Task = dict[str, Any]
 _ATTEMPTS = 3
+_WORKER = "from eventide.jobs._worker import main; main()"
 
 
 class Pool:
@@ -36,7 +37,9 @@ class Pool:
             self._end()
 
     def _start(self, task: Task) -> None:
-        command = [sys.executable, "-m", "eventide.jobs._worker"]
+        # With the paths of this process: -m would find modules in the current directory first.
+        paths = [path for path in sys.path if isinstance(path, str)]
+        command = [sys.executable, "-c", f"import sys; sys.path[:] = {paths}; {_WORKER}"]
         worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
         assert worker.stdout is not None  # noqa: S101  (a pipe)
         self._selector.register(worker.stdout, selectors.EVENT_READ, worker)

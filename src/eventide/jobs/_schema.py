@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-VERSION = 2  # of the directory; a rank imported with another one is imported again
+VERSION = 3  # of the directory; a rank imported with another one is imported again
 
 WHOLE = "whole"  # the one step of a trace without steps
 
@@ -13,7 +13,8 @@ STEPS = pa.schema(
         pa.field("step", pa.string()),
         pa.field("start", pa.int64()),
         pa.field("end", pa.int64()),
-        # The time of the rank's devices; disjoint, they sum to the length (null: the rank has no device).
+        # The time of the rank's devices; disjoint, they sum to the length. A rank without a device has its collectives
+        # as communication, and all other time as compute (null: nor has it collectives).
         pa.field("compute", pa.int64()),
         pa.field("communication", pa.int64()),  # that nothing hides
         pa.field("copy", pa.int64()),
@@ -50,6 +51,7 @@ SUMMARY = pa.schema(
     [
         pa.field("name", pa.string()),
         pa.field("category", pa.string()),
+        pa.field("grid", pa.string()),  # of a kernel's launch, "[64,1,1]": its shape; null: not known
         pa.field("count", pa.int64()),
         pa.field("total", pa.int64()),
         pa.field("median", pa.int64()),

@@ -39,7 +39,7 @@ CAUSES = {
         "the host was late: it spent more time outside of operators than the other ranks",
     ),
 }
-REPLAYED = 64  # ranks, each by itself: all ranks of a small job
+REPLAYED = 64  # ranks, and steps, each by itself: all of a small job
 PERSISTENT = 0.5  # a rank that is waited for most in this share of the steps
 
 
@@ -54,9 +54,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class SlowName:
-    """Work of one name that took longer on the rank: as often as on the others, or more often."""
+    """Kernels of one name and shape that took longer on the rank: as often as on the others, or more often."""
 
     name: str
+    grid: str | None  # the shape; None: the trace has none
     time: int
     median: float  # of the other ranks
     count: int
@@ -96,13 +97,13 @@ class Stragglers:
 def stragglers(job: Job, waits: Waiting, most: int = 5) -> Stragglers:
     """Replay the job without stragglers, and explain the ranks that slow it down most."""
     made = operations_of(job, waits.clocks)
-    found = what_if(made.ops, typical(made.ops, made.like), _candidates(waits))
+    steps = _slow_steps(made, waits)
+    found = what_if(made.ops, typical(made.ops, made.like), _candidates(waits), (made.part, steps))
     error = found.actual / made.measured - 1 if made.measured > 0 else 0.0
     by_rank = {each.rank: each.cost for each in waits.ranks}
     chosen = sorted(found.ranks, key=lambda share: (-share.explains, -by_rank[int(share.name)]))[:most]
     explained = [_straggler(job, waits.clocks.matched, share, by_rank[int(share.name)]) for share in chosen]
-    pattern, rank, steps = _pattern(waits.rows)
-    return Stragglers(found, error, tuple(explained), pattern, rank, steps, made)
+    return Stragglers(found, error, tuple(explained), *_pattern(waits.rows), made)
 
 
 def _candidates(waits: Waiting) -> list[int]:
@@ -110,6 +111,16 @@ def _candidates(waits: Waiting) -> list[int]:
     away = set(waits.clocks.unaligned)
     ranks = [each.rank for each in waits.ranks if each.rank not in away]
     return ranks[: max(REPLAYED, math.ceil(0.03 * len(ranks)))]
+
+
+def _slow_steps(made: JobOperations, waits: Waiting) -> dict[int, str]:
+    """Of many steps those with most waiting; of one step nothing is to be explained."""
+    waited: Counter[str] = Counter(dict.fromkeys(made.steps, 0))
+    for row in waits.rows:
+        if row.step is not None:
+            waited[row.step] += row.waiting  # type: ignore[assignment]
+    chosen = {name for name, _ in waited.most_common(REPLAYED)} if len(made.steps) > 1 else set()
+    return {place: name for place, name in enumerate(made.steps) if name in chosen}
 
 
 def _straggler(job: Job, found: Matched, share: Share, cost: float) -> Straggler:
@@ -137,17 +148,19 @@ def _causes(job: Job, found: Matched, rank: int) -> tuple[Cause, ...]:
 
 def _names(job: Job, rank: int, most: int = 3) -> tuple[SlowName, ...]:
     """Work, but communication, whose total exceeds the median of the other ranks most."""
-    rows = job.summary.filter(pc.not_equal(job.summary.column("category"), "communication")).to_pylist()
-    others: dict[str, list[tuple[int, int]]] = {}
-    for row in rows:
-        if row["rank"] != rank:
-            others.setdefault(row["name"], []).append((row["total"], row["count"]))
+    table = job.summary.filter(pc.not_equal(job.summary.column("category"), "communication"))
+    mine = pc.equal(table.column("rank"), rank)
+    own = table.filter(mine)
+    others: dict[tuple[str, str | None], list[tuple[int, int]]] = {}
+    for row in table.filter(pc.and_(pc.invert(mine), pc.is_in(table.column("name"), own.column("name")))).to_pylist():
+        others.setdefault((row["name"], row["grid"]), []).append((row["total"], row["count"]))
     found = []
-    for row in rows:
-        if row["rank"] == rank and row["name"] in others:
-            total, count = (float(each) for each in np.median(np.array(others[row["name"]]), axis=0))
+    for row in own.to_pylist():
+        like = others.get((row["name"], row["grid"]))
+        if like is not None:
+            total, count = (float(each) for each in np.median(np.array(like), axis=0))
             if row["total"] > total:
-                found.append(SlowName(row["name"], row["total"], total, row["count"], count))
+                found.append(SlowName(row["name"], row["grid"], row["total"], total, row["count"], count))
     return tuple(sorted(found, key=lambda each: each.median - each.time)[:most])
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eventide.analysis import COMMUNICATION, COMPUTE, COPY, Shares, View, breakdown, shares, steps_of, summary
+from eventide.analysis import COMMUNICATION, COMPUTE, COPY, Shares, View, breakdown, shares, steps_of
 from eventide.jobs._collectives import Collective, find_collectives
-from eventide.jobs._schema import CLOCK, CLOCK_PAIRS, COLLECTIVES, STEPS, SUMMARY, WHOLE
+from eventide.jobs._schema import CLOCK, CLOCK_PAIRS, COLLECTIVES, STEPS, WHOLE
+from eventide.jobs._summary import summary_of
 from eventide.trace import Trace
 
 GC, HOST = 8, 16  # bits beside those of device work: garbage collection, operators of the host
@@ -22,10 +23,11 @@ _NO_TIME = np.iinfo(np.int64).min
 def rank_tables(trace: Trace, rank: int | None) -> dict[str, pa.Table]:
     """Those of `TABLES`."""
     view = View(trace)
+    collectives = _collectives(view, rank)
     return {
-        "steps": _steps(view),
-        "collectives": _collectives(view, rank),
-        "summary": _summary(view),
+        "steps": _steps(view, collectives),
+        "collectives": collectives,
+        "summary": summary_of(view),
         "clock": _clock(view, rank),
         "clock_pairs": _clock_pairs(view),
     }
@@ -35,7 +37,20 @@ def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(rows, schema)
 
 
-def _steps(view: View) -> pa.Table:
+def _host_parts(windows: list[tuple[int, int]], collectives: pa.Table) -> dict[int, dict[str, int]]:
+    """Of a rank without a device, by begin of the window: its time in collectives, and all other time as its own."""
+    if collectives.num_rows == 0:
+        return {}
+    rows = {COMMUNICATION: tuple(collectives.column(name).to_numpy() for name in ("start", "end"))}
+    starts, ends = np.array(windows, np.int64).T
+    inside = shares(rows).within(starts, ends).get(COMMUNICATION, np.zeros(len(windows), np.int64))
+    return {
+        start: {"compute": end - start - spent, "communication": spent, "copy": 0, "overlap": 0, "idle": 0}
+        for (start, end), spent in zip(windows, inside.tolist(), strict=True)
+    }
+
+
+def _steps(view: View, collectives: pa.Table) -> pa.Table:
     """Each step, or the whole trace as one; the parts of several devices are added up."""
     parts: dict[int, dict[str, int]] = {}
     whole = breakdown(view)
@@ -49,6 +64,8 @@ def _steps(view: View) -> pa.Table:
                 into[name] += getattr(part, name)
             into["overlap"] += sum(part.overlap.values())
     windows = [(step.name, step.start, step.end) for step in steps] or [(WHOLE, *view.window)]
+    if not whole.devices:
+        parts = _host_parts([(start, end) for _, start, end in windows], collectives)
     rows = [{"step": name, "start": start, "end": end, **parts.get(start, {})} for name, start, end in windows]
     return _table(rows, STEPS)
 
@@ -125,13 +142,6 @@ def _begins(view: View, start: Any, end: Any) -> Any:
         first = np.where(place >= 0, starts[np.maximum(place, 0)], first)
     ends = np.concatenate(([_NO_TIME], np.maximum.accumulate(end)[:-1]))
     return np.minimum(np.maximum(first, ends), start)
-
-
-def _summary(view: View) -> pa.Table:
-    """Work of devices by name; of a rank without a device, what its host did."""
-    found = summary(view)
-    rows = found.device or found.host[:200]
-    return _table([{name: getattr(row, name) for name in SUMMARY.names} for row in rows], SUMMARY)
 
 
 def _clock(view: View, rank: int | None) -> pa.Table:

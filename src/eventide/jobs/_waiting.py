@@ -27,6 +27,7 @@ class WaitRow:
     waiting: float  # of all ranks together
     longest: float  # of one rank
     transfer: float  # median of its ranks
+    shortest: float  # part of a rank, on its own clock: the transfer of the rank that waited least
     bytes: int | None
     error: float  # of each wait
 
@@ -103,6 +104,7 @@ def _row(clocks: Clocks, part: NDArray[np.int64], waits: Floats) -> WaitRow:
         float(wait.sum()),
         float(wait.max()),
         float(np.median(end - start - wait)),
+        float((found.end[part] - found.start[part]).min()),
         int(sizes.max()) if sizes.max() >= 0 else None,
         float(error[last] + np.delete(error, last).max()),
     )

@@ -43,7 +43,8 @@ class WhatIf:
     slowest_ranks: tuple[int, ...]  # the slowest 3 %, at least one
     explained_by_slowest_ranks: float
     explained_by_last_stage: float | None
-    steps: tuple[tuple[int, float], ...]  # slowdown of each step
+    steps: tuple[tuple[int, float], ...]  # slowdown of each step that is replayed from its own begin
+    parts: tuple[Share, ...]  # of steps that are replayed one after the other: those that were named
 
 
 def typical(ops: Operations, like: Ints | None = None) -> Floats:
@@ -58,10 +59,16 @@ def typical(ops: Operations, like: Ints | None = None) -> Floats:
     return found[group]
 
 
-def what_if(ops: Operations, ideal: Floats | None = None, only: Sequence[int] | None = None) -> WhatIf:
+def what_if(
+    ops: Operations,
+    ideal: Floats | None = None,
+    only: Sequence[int] | None = None,
+    parts: tuple[Ints, dict[int, str]] | None = None,
+) -> WhatIf:
     """Replay the job with typical durations: all of them, and all but one stage, rank or kind of operation.
 
-    `only`: the ranks that are replayed by themselves; by default all, which costs ranks times operations.
+    `only`: the ranks that are replayed by themselves; by default all, which costs ranks times operations. `parts`: a
+    number for each operation, and the names of those numbers that are replayed by themselves as well.
     """
     replay = Replay(ops)
     base = typical(ops) if ideal is None else ideal
@@ -101,6 +108,7 @@ def what_if(ops: Operations, ideal: Floats | None = None, only: Sequence[int] | 
         fixed[0],
         fixed[1] if stages else None,
         tuple((int(step), _ratio(one, other)) for step, one, other in zip(steps, actual, best, strict=True)),
+        shares(*parts) if parts is not None and parts[1] else (),
     )
 
 

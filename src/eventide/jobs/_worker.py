@@ -31,7 +31,3 @@ def _read(tasks: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         tasks.put(line)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

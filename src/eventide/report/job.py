@@ -12,7 +12,19 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eventide._util import format as f
-from eventide.jobs import BEGIN, BandwidthRow, Imbalance, JobPath, JobReport, RankRow, Share, Stragglers, Waiting
+from eventide.jobs import (
+    BEGIN,
+    BandwidthRow,
+    Imbalance,
+    JobPath,
+    JobReport,
+    RankRow,
+    Share,
+    Straggler,
+    Stragglers,
+    Waiting,
+    WhatIf,
+)
 from eventide.report._report import check_suffix, plain, write_whole
 from eventide.report._tables import Fitted, as_text, table
 
@@ -22,7 +34,14 @@ _LAST = {"bound": "{}", "ends": "{} (by ends)", "no": "{} (not resolved)"}
 
 def job_findings(report: JobReport) -> list[str]:
     """Sentences, most important first."""
-    return [*_speed(report), *_waited(report), *_cause(report), *_pattern(report.stragglers), *_stage(report)]
+    return [
+        *_speed(report),
+        *_waited(report),
+        *_cause(report),
+        *_pattern(report.stragglers),
+        *_stage(report),
+        *_slow(report),
+    ]
 
 
 def _speed(report: JobReport) -> list[str]:
@@ -35,6 +54,9 @@ def _speed(report: JobReport) -> list[str]:
     begin = next((each.explains for each in what.operations if each.name == BEGIN), 0.0)
     kind = max((each for each in what.operations if each.name != BEGIN), key=lambda each: each.explains, default=None)
     operation = f"; the operation that explains most is {kind.name!r} ({f.percent(kind.explains, 1)})" if kind else ""
+    step = max(what.parts, key=lambda each: each.explains, default=None)
+    if step is not None and step.explains > 0.01:
+        operation += f"; the step that does is {step.name!r} ({f.percent(step.explains, 1)})"
     text = (
         f"Without stragglers the {f.time(what.actual)} would take {f.time(what.ideal)}: {_more(what.slowdown)} "
         f"slowdown (the replay is off by {100 * found.replay_error:+.1f} %)"
@@ -69,10 +91,18 @@ def _cause(report: JobReport) -> list[str]:
         return []
     first = worst.causes[0]
     text = f"Rank {worst.rank}: {first.meaning} ({f.time(first.time)} before its collectives)"
-    names = [each for each in worst.names if each.count == each.usual_count]
-    if first.what == "computation" and names:
-        text += f"; {f.name(names[0].name, 40)} took {f.time(names[0].time)} instead of {f.time(names[0].median)}"
+    if first.what == "computation":
+        text += _slower_kernel(worst, first.time)
     return [text]
+
+
+def _slower_kernel(worst: Straggler, late: float) -> str:
+    """The same work was slower, or the rank did other work or more of it."""
+    same = [each for each in worst.names if each.count == each.usual_count]
+    if sum(each.time - each.median for each in same) < late / 10:
+        return "; it did other work than they, of other shapes, or more of it"
+    shape = "" if same[0].grid is None else f" of the same shape, {same[0].grid},"
+    return f"; {f.name(same[0].name, 40)}{shape} took {f.time(same[0].time)} instead of {f.time(same[0].median)}"
 
 
 def _pattern(found: Stragglers) -> list[str]:
@@ -90,13 +120,25 @@ def _stage(report: JobReport) -> list[str]:
     return [f"The last stage of the pipeline explains {f.percent(last, 1)} of the slowdown"]
 
 
+def _slow(report: JobReport) -> list[str]:
+    """Collectives whose transfer is an outlier."""
+    count = sum(len(row.slow) for row in report.bandwidth)
+    if not count:
+        return []
+    row = min((row for row in report.bandwidth if row.slow), key=lambda row: (row.slowest or 0) / (row.median or 1))
+    which = f"{row.kind or 'a collective'} ({row.slow[0]})"
+    speed = f"{f.size(row.slowest or 0)}/s instead of {f.size(row.median or 0)}/s"
+    less = "transferred at less than half of the bandwidth of their like"
+    return [f"{f.count(count, 'collective')} {less}; the slowest is {which} at {speed}"]
+
+
 def _more(ratio: float) -> str:
     return f"{100 * (ratio - 1):.1f} %"
 
 
 def describe_job(report: JobReport) -> str:
     """Ranks, collectives, and the error of the clocks in one line."""
-    of = f" of {report.world_size}" if report.world_size and report.world_size != report.ranks else ""
+    of = f" of {report.world_size}" if report.world_size and report.world_size > report.ranks else ""
     worst = report.clocks.worst
     clock = f"clocks of all aligned ranks known to {f.time(worst)}" if worst is not None else "no clock is known"
     return f"{f.count(report.ranks, 'rank')}{of}, {f.count(len(report.waiting.rows), 'collective')}, {clock}"
@@ -141,10 +183,15 @@ def straggler_table(found: Stragglers, waits: Waiting, most: int) -> Fitted:
     return table("Stragglers", heads, rows, 2)
 
 
-def operation_table(title: str, shares: Sequence[Share], most: int) -> Fitted:
-    """Stages, or kinds of operations, by what they explain."""
+def share_tables(what: WhatIf, most: int) -> list[Fitted]:
+    """Stages, steps and kinds of operations, each by what it explains; those that the job has."""
+    parts = (("stage", what.stages), ("step", what.parts), ("operation", what.operations))
+    return [_share_table(f"Slowdown by {word}", shares, most) for word, shares in parts if shares]
+
+
+def _share_table(title: str, shares: Sequence[Share], most: int) -> Fitted:
     rows = [
-        [share.name, _more(share.slowdown), f.percent(share.explains, 1) if share.explains > 0 else "0 %"]
+        [f.name(share.name, 40), _more(share.slowdown), f.percent(share.explains, 1) if share.explains > 0 else "0 %"]
         for share in sorted(shares, key=lambda each: -each.explains)[:most]
     ]
     return table(title, ("slowdown alone", "explains"), rows, 1)

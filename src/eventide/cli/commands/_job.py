@@ -99,14 +99,14 @@ def report(
 
 @job_app.command()
 def stragglers(job: JobPath, rows: Rows = 20, as_json: Json = False) -> None:
-    """How much faster without stragglers, and which rank, stage and operation explains it."""
-    from eventide.report.job import operation_table, straggler_table, stragglers_json
+    """How much faster without stragglers, and which rank, stage, step and operation explains it."""
+    from eventide.report.job import share_tables, straggler_table, stragglers_json
 
     def render(found: Any) -> list[Any]:
-        what = found.stragglers.what_if
-        stages = [operation_table("Stages", what.stages, rows)] if what.stages else []
-        ranks = straggler_table(found.stragglers, found.waiting, rows)
-        return [ranks, "", *stages, operation_table("Operations", what.operations, rows)]
+        tables: list[Any] = [straggler_table(found.stragglers, found.waiting, rows)]
+        for each in share_tables(found.stragglers.what_if, rows):
+            tables += ["", each]
+        return tables
 
     _show(job, as_json, lambda found: stragglers_json(found.stragglers), render)
 

@@ -128,13 +128,15 @@ def three_ranks(report: JobReport) -> str:
     chosen = dict.fromkeys([(order[0], "worst"), (order[len(order) // 2], "median"), (order[-1], "best")])
     found, clocks = report.clocks.matched, report.clocks
     known = np.isfinite(clocks.error)
-    low, high = float(clocks.start[known].min()), float(clocks.end[known].max())
+    windows = report.stragglers.operations.windows
+    low, high = min(begin for begin, _ in windows.values()), max(end for _, end in windows.values())
     scale = (100 - _LABEL) / max(high - low, 1.0)
     lines = []
     for line, (rank, word) in enumerate(chosen):
         rows = np.flatnonzero((found.rank == found.ranks.index(rank)) & known)
         lines.append(f'<text x="0" y="{line * 26 + 16}">rank {rank} ({word})</text>')
-        lines.append(_bar("compute", _LABEL, 100 - _LABEL, line))
+        begin, end = windows[rank]
+        lines.append(_bar("compute", _LABEL + scale * (begin - low), scale * (end - begin), line))
         for row in rows[:5000].tolist():
             start, end = float(clocks.start[row]) - low, float(clocks.end[row]) - low
             wait = float(np.nan_to_num(report.waiting.waits[row]))
@@ -144,7 +146,8 @@ def three_ranks(report: JobReport) -> str:
                 _bar(kind, _LABEL + scale * at, scale * time, line) for kind, at, time in pieces if time > 0
             )
             lines.append(f"<g><title>{text(title)}</title>{parts}</g>")
-    note = f"{f.time(high - low)} on one axis, known to {f.time(float(clocks.error[known].max()))}."
+    known_to = f.time(float(clocks.error[known].max()))
+    note = f"{f.time(high - low)} on one axis, known to {known_to}; empty: not recorded."
     drawing = _drawing("Three ranks on one axis", 26 * len(chosen), "".join(lines))
     return (
         f'<section id="ranks"><h2>Worst, median and best rank</h2><p class="note">{note}</p>{legend(_KEYS)}{drawing}'
@@ -161,6 +164,7 @@ def _tables(report: JobReport) -> str:
         bandwidth_table,
         imbalance_table,
         path_table,
+        share_tables,
         stage_table,
         straggler_table,
         wait_table,
@@ -168,6 +172,7 @@ def _tables(report: JobReport) -> str:
 
     shown = (
         straggler_table(report.stragglers, report.waiting, 200),
+        *share_tables(report.stragglers.what_if, 200),
         wait_table(report.waiting, 200),
         stage_table(report.imbalance),
         imbalance_table(report.imbalance, 200),
