@@ -46,7 +46,7 @@ class BestEdit:
     at_best: bool
     line: str | None
     call: str
-    order: str | None  # the sanitizer's verdict on the edited order, where accesses are known
+    order: str | None  # the sanitizer's verdict on the edited order; None: the edit does not change it
 
 
 @dataclass(frozen=True, repr=False)

@@ -49,7 +49,7 @@ class WhatIfRow:
 class WhatIf(show.Result):
     """A prediction. The truth lies between `low` and `high`, if nothing makes it `at_best`; `reasons` says why so far.
 
-    `trace` is the edited run. `verdict` is the sanitizer's: None where the trace has no known accesses.
+    `trace` is the edited run. `verdict` is the sanitizer's: None where the edits do not change the order.
     """
 
     edits: tuple[str, ...]
@@ -116,7 +116,7 @@ def what_if(trace: Trace | View, *edits: Edit) -> WhatIf:
     return WhatIf(
         tuple(notes), wall, predicted, max(low, 0), high, tuple(dict.fromkeys(draft.at_best)),
         _rows_of(model, times, wall, predicted), limits_of(draft, times), tuple(reasons), unexplained_of(model),
-        verdict_of(view, draft, edits), Trace.later(lambda: edited_trace(draft, times, notes)),
+        verdict_of(draft, edits), Trace.later(lambda: edited_trace(draft, times, notes)),
     )  # fmt: skip
 
 
