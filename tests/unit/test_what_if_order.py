@@ -82,3 +82,31 @@ def test_an_order_is_not_judged_where_no_accesses_are_known(edit):
 
 def test_edits_that_keep_the_order_need_no_verdict():
     assert edited(analysis.scale("gemm", 0.5)).verdict is None
+
+
+def test_a_synchronization_that_nothing_needs_is_found_by_its_line():
+    data = [bytearray(64) for _ in range(5)]
+    with et.Recorder(stacks=True) as recorder:
+        first, second = et.Stream("sim:0"), et.Stream("sim:0")
+        for each in data:
+            first.submit(fill, each)
+            second.submit(use, bytearray(64))
+            second.synchronize()
+        for each in data:
+            first.submit(fill, each)
+        first.synchronize()
+        for each in data:
+            second.submit(again, each)
+        second.synchronize()
+    trace = recorder.trace
+    found = analysis.best_edits(trace)
+    lines = {row.line: row for row in found.rows if row.edit == "drop_sync"}
+    ((line, row),) = lines.items()
+    assert line is not None
+    assert "test_what_if_order.py" in line
+    assert (row.order, row.name) == ("no new race", line)
+    assert "drop_sync()" in {row.call for row in found.races}
+    short = line.partition(" (")[0].rpartition("/")[2]
+    assert what_if(trace, analysis.drop_sync(short)).saved == row.saved
+    with pytest.raises(et.UsageValueError, match="no call that blocks the host"):
+        what_if(trace, analysis.drop_sync("test_what_if_order.py:1"))

@@ -1,7 +1,7 @@
 """The hook records of an edited run: without what was dropped or removed, and with moved work on its stream.
 
-The edited schedule keeps what a moved work waits for and what waits for it. So a wait moves with the work behind it, and
-a record or a synchronization of a stream with the work before it.
+The edited schedule keeps what a moved work waits for and what waits for it. So a wait moves with the work behind it,
+and a record or a synchronization of a stream with the work before it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eventide.analysis._view import Bools, Ints, View, codes, integers
 from eventide.analysis.schedule._draft import Draft
-from eventide.analysis.schedule._edits import Edit, compiled, named, works_matching
+from eventide.analysis.schedule._edits import Edit, compiled, from_line, named, works_matching
 
 _SYNCS = ("stream_synchronization", "event_synchronization", "device_synchronization")
 
@@ -45,6 +45,7 @@ class _Records:
         self._hook, self._words = codes(table.column("hook"))
         self.work, self._stream = (integers(table.column(name)) for name in ("work", "stream"))
         self._thread, self._time = integers(table.column("thread")), integers(table.column("time"), 0)
+        self._stack = integers(table.column("stack"))
         self._before, self._behind = self._neighbours(table)
 
     def _is(self, *words: str) -> Bools:
@@ -86,7 +87,8 @@ class _Records:
             there = self._of(self._before, one) & self._of(self._behind, other)
             return waits & (there | (self._of(self._before, other) & self._of(self._behind, one)))
         if edit.kind == "drop_sync":
-            return self._is(*(word for word in _SYNCS if compiled(edit.pattern).fullmatch(word)))
+            chosen = self._is(*(word for word in _SYNCS if compiled(edit.pattern).fullmatch(word)))
+            return chosen if chosen.any() else self._is(*_SYNCS) & from_line(self._view, self._stack, edit.pattern)
         if edit.kind == "remove" and len(works_matching(self._view, rows, edit.pattern)) == 0:
             return self._is(*_SYNCS) & self._inside(edit.pattern)
         return np.zeros(len(waits), bool)
