@@ -194,3 +194,10 @@ def test_no_edit_is_ranked_where_the_model_misses_more_than_it_saves():
     found = best_edits(b.trace())
     assert found.rows == ()
     assert "the model does not explain" in str(found)
+
+
+def test_what_is_wrong_with_the_trace_is_said_with_each_answer():
+    trace = program().trace().replace({"warnings": [f"clock {n} is off" for n in range(5)]})
+    for found in (analysis.replay(trace), what_if(trace, analysis.drop_sync()), best_edits(trace)):
+        assert "  warning: clock 2 is off\n  and 2 more warnings" in str(found)
+        assert len(found.warnings) == 5

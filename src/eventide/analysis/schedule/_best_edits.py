@@ -21,7 +21,7 @@ from eventide.analysis.schedule._apply import apply_edits
 from eventide.analysis.schedule._draft import draft_of
 from eventide.analysis.schedule._edits import Edit, drop_sync, drop_wait, from_line, fuse, move, named, overlap, scale
 from eventide.analysis.schedule._interval import finish
-from eventide.analysis.schedule._replay import Model, model_of
+from eventide.analysis.schedule._replay import Model, lines_of, model_of, warnings_of
 from eventide.analysis.schedule._what_if import WhatIf, limits_of, unexplained_of, what_if
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.trace import Trace
@@ -62,6 +62,7 @@ class BestEdits(show.Result):
     rows: tuple[BestEdit, ...]
     races: tuple[BestEdit, ...]
     refused: str | None
+    warnings: tuple[str, ...]  # of the trace
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "edit": show.text,
@@ -79,6 +80,9 @@ class BestEdits(show.Result):
         return self.rows
 
     def _heading(self) -> str:
+        return "\n".join([self._found(), *lines_of(self.warnings)])
+
+    def _found(self) -> str:
         if self.refused:
             return self.refused
         unsafe = "".join(
@@ -123,7 +127,7 @@ def best_edits(trace: Trace | View, count: int = 10) -> BestEdits:
         (races if racy else rows).append(_row(view, edit, result))
         if len(rows) == count:
             break
-    return BestEdits(wall, unexplained, len(found), tuple(rows), tuple(races), refused)
+    return BestEdits(wall, unexplained, len(found), tuple(rows), tuple(races), refused, warnings_of(view))
 
 
 def _row(view: View, edit: Edit, found: WhatIf) -> BestEdit:

@@ -24,7 +24,7 @@ class Verdict:
             more = f"; and {len(self.races) - 1} more" if len(self.races) > 1 else ""
             return f"the edit makes a {self.races[0]}{more}"
         if self.known == 0:
-            return "not judged, since no accesses are known"
+            return "not judged: accesses unknown"
         if self.known < self.works:
             return f"no new race among the {self.known} of {self.works} work items with known accesses"
         return "no new race"
