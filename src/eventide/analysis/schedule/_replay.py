@@ -23,7 +23,7 @@ from eventide.analysis.schedule._schedule import Plan, Schedule, plan_of, schedu
 from eventide.trace import Trace
 
 _SHOWN = 3  # warnings
-_WORTH_SAYING = 0.01  # of the time of a step that the model does not explain
+_WORTH_SAYING = 0.01  # of the time of a step that the model does not explain; of the work, that its gap is assumed
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class ReplayRow:
 
 @dataclass(frozen=True, repr=False)
 class Replay(show.Result):
-    """`edges` counts them by kind and by origin; `graph` has them all. `explained` is a share of the work items.
+    """`edges` counts them by kind and by origin; `graph` has them all. `explained` is a share of the `works`.
 
     `warnings` are those of the trace: what was lost, or clocks that cannot be compared.
     """
@@ -123,6 +123,7 @@ class Replay(show.Result):
     replayed: int
     rows: tuple[ReplayRow, ...]
     edges: dict[str, dict[str, int]]
+    works: int
     explained: float
     queues: dict[str, int]  # stream -> depth of its launch queue, where calls waited for room
     warnings: tuple[str, ...]
@@ -150,6 +151,10 @@ class Replay(show.Result):
         worst = max(self.rows[1:], key=lambda row: abs(row.error), default=None)
         if worst is not None and abs(worst.error) > max(_WORTH_SAYING, self.error):
             said += f", and {100 * abs(worst.error):.2f} % of {worst.name}"
+        assumed = sum(self.edges.get("unknown", {}).values())
+        if assumed > _WORTH_SAYING * self.works:
+            of = f"{assumed:,} of {f.count(self.works, 'work item')}"
+            said += f"; {of} keep the recorded gap before them, since no launch is recorded"
         return "\n".join([said, *lines_of(self.warnings)])
 
 
@@ -173,8 +178,17 @@ def replay(trace: Trace | View) -> Replay:
         cell = edges.setdefault(KINDS[kind], {})
         cell[ORIGINS[origin]] = cell.get(ORIGINS[origin], 0) + 1
     queues = {f"{view.device(track)} stream {view.stream(track)}": depth for track, depth in depths_of(view).items()}
+    works = network.origin - network.hosts
     return Replay(
-        wall, replayed, tuple(rows), edges, explained_share(network), queues, warnings_of(view), network.to_arrow()
+        wall,
+        replayed,
+        tuple(rows),
+        edges,
+        works,
+        explained_share(network),
+        queues,
+        warnings_of(view),
+        network.to_arrow(),
     )
 
 
