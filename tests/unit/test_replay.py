@@ -133,3 +133,13 @@ def test_work_that_a_device_launches_has_no_host_thread():
     parent, child = b.work("parent", 0, 10 * US), b.work("child", 5 * US, 20 * US, stream=20)
     b.edge("launch", parent, child)
     assert replay(b.trace()).wall == 20 * US
+
+
+def test_gaps_that_are_assumed_are_no_proof_of_the_model():
+    b = Builder()
+    for n in range(10):
+        b.work("fusion", n * 200 * US, (n * 200 + 50 + n) * US)
+    found = replay(b.trace())
+    assert found.replayed == found.wall
+    assert "10 of 10 work items keep the recorded gap before them, since no launch is recorded" in str(found)
+    assert "keep the recorded gap" not in str(replay(loop().trace()))

@@ -194,3 +194,26 @@ def test_no_edit_is_ranked_where_the_model_misses_more_than_it_saves():
     found = best_edits(b.trace())
     assert found.rows == ()
     assert "the model does not explain" in str(found)
+
+
+def test_what_is_wrong_with_the_trace_is_said_with_each_answer():
+    trace = program().trace().replace({"warnings": [f"clock {n} is off" for n in range(5)]})
+    for found in (analysis.replay(trace), what_if(trace, analysis.drop_sync()), best_edits(trace)):
+        assert "  warning: clock 2 is off\n  and 2 more warnings" in str(found)
+        assert len(found.warnings) == 5
+
+
+def test_host_code_that_varies_makes_the_interval_wide():
+    def half_width(varies: int) -> float:
+        b = Builder()
+        t = 0
+        for n in range(25):
+            b.span(b.thread(), "load", t, t + (100 + varies * (n % 3 - 1)) * US)
+            t += 200 * US
+            b.launch((t, t + 4 * US), "gemm", t + 5 * US, t + 8 * US)
+        found = what_if(b.trace(), analysis.scale("gemm", 2))
+        return (found.high - found.low) / 2
+
+    # Of 25 spans two in three are 60 us off: 1.48 * 60 us * sqrt(25) in all.
+    assert half_width(0) == pytest.approx(0.007 * 5_011 * US, rel=0.01)
+    assert half_width(60) == pytest.approx(1.48 * 60 * 5 * US, rel=0.01)

@@ -11,7 +11,7 @@ from eventide.analysis._view import COMPUTE, COPY, Bools, Ints, View
 from eventide.analysis.metrics._outstanding import outstanding_of
 from eventide.analysis.schedule import _dependencies as deps
 from eventide.analysis.schedule._draft import Draft
-from eventide.analysis.schedule._edits import Edit, named, no_match, works_matching
+from eventide.analysis.schedule._edits import Edit, from_line, named, no_match, works_matching
 from eventide.analysis.schedule._launch_queue import queue_links
 from eventide.errors import UsageValueError
 
@@ -151,16 +151,20 @@ def _drop_wait(draft: Draft, edit: Edit) -> int:
 
 def _drop_sync(draft: Draft, edit: Edit) -> int:
     view, owner = draft.view, draft.model.network.graph.lines.owner
-    wanted = np.zeros(len(draft.duration), bool)
-    if view.count:
-        wanted[: draft.hosts] = (owner >= 0) & named(view, edit.pattern)[view.name[np.maximum(owner, 0)]]
-    syncs = (draft.kind == deps.SYNC) & wanted[draft.target]
-    if not syncs.any():
+    targets = np.unique(draft.target[draft.kind == deps.SYNC])
+    targets = targets[owner[targets] >= 0]
+    calls = np.unique(owner[targets])
+    chosen = named(view, edit.pattern)[view.name[calls]] if len(calls) else np.zeros(0, bool)
+    if not chosen.any():
+        chosen = from_line(view, view.stack[calls], edit.pattern)
+    calls = calls[chosen]
+    if len(calls) == 0:
         raise no_match(view, edit.pattern, "call that blocks the host until a device is done")
-    calls = np.unique(owner[draft.target[syncs]])
     launching = np.isin(calls, launches_of(view).call)  # a copy still has to be prepared and launched
     draft.duration[: draft.hosts][np.isin(owner, calls[~launching])] = 0
-    draft.keep(~syncs)
+    gone = np.zeros(len(draft.duration), bool)
+    gone[targets] = np.isin(owner[targets], calls)
+    draft.keep(~((draft.kind == deps.SYNC) & gone[draft.target]))
     return len(calls)
 
 

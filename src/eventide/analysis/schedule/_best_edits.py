@@ -19,9 +19,9 @@ from eventide.analysis._view import COMMUNICATION, COPY, Ints, View, line_of, vi
 from eventide.analysis.schedule import _dependencies as deps
 from eventide.analysis.schedule._apply import apply_edits
 from eventide.analysis.schedule._draft import draft_of
-from eventide.analysis.schedule._edits import Edit, drop_sync, drop_wait, fuse, move, named, overlap, scale
+from eventide.analysis.schedule._edits import Edit, drop_sync, drop_wait, from_line, fuse, move, named, overlap, scale
 from eventide.analysis.schedule._interval import finish
-from eventide.analysis.schedule._replay import Model, model_of
+from eventide.analysis.schedule._replay import Model, lines_of, model_of, warnings_of
 from eventide.analysis.schedule._what_if import WhatIf, limits_of, unexplained_of, what_if
 from eventide.errors import UsageTypeError, UsageValueError
 from eventide.trace import Trace
@@ -46,7 +46,7 @@ class BestEdit:
     at_best: bool
     line: str | None
     call: str
-    order: str | None  # the sanitizer's verdict on the edited order, where accesses are known
+    order: str | None  # the sanitizer's verdict on the edited order; None: the edit does not change it
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,6 +62,7 @@ class BestEdits(show.Result):
     rows: tuple[BestEdit, ...]
     races: tuple[BestEdit, ...]
     refused: str | None
+    warnings: tuple[str, ...]  # of the trace
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "edit": show.text,
@@ -79,6 +80,9 @@ class BestEdits(show.Result):
         return self.rows
 
     def _heading(self) -> str:
+        return "\n".join([self._found(), *lines_of(self.warnings)])
+
+    def _found(self) -> str:
         if self.refused:
             return self.refused
         unsafe = "".join(
@@ -123,7 +127,7 @@ def best_edits(trace: Trace | View, count: int = 10) -> BestEdits:
         (races if racy else rows).append(_row(view, edit, result))
         if len(rows) == count:
             break
-    return BestEdits(wall, unexplained, len(found), tuple(rows), tuple(races), refused)
+    return BestEdits(wall, unexplained, len(found), tuple(rows), tuple(races), refused, warnings_of(view))
 
 
 def _row(view: View, edit: Edit, found: WhatIf) -> BestEdit:
@@ -137,6 +141,8 @@ def _row(view: View, edit: Edit, found: WhatIf) -> BestEdit:
 def _line(view: View, edit: Edit) -> str | None:
     """Where the program requests the first thing that the edit changes."""
     rows = np.flatnonzero(named(view, edit.pattern)[view.name]) if view.count else np.empty(0, np.int64)
+    if len(rows) == 0 and edit.kind == "drop_sync":
+        rows = np.flatnonzero(from_line(view, view.stack, edit.pattern))
     for row in rows[:_PER_KIND].tolist():
         call = int(launches_of(view).call[row])
         for each in (row, call):
@@ -160,6 +166,9 @@ def _candidates(model: Model) -> Iterator[Edit]:
     calls = _most(view, np.unique(blocked[blocked >= 0]))
     for name in calls if len(calls) > 1 else ():
         yield drop_sync(name)
+    places = _lines(view, blocked[blocked >= 0])
+    for place in places if len(places) > 1 else ():
+        yield drop_sync(place)
     yield drop_wait()
     for name in _most(view, rows[view.bits[rows] == COPY]):
         yield move(name, "new")
@@ -176,6 +185,18 @@ def _most(view: View, rows: Ints) -> list[str]:
         return []
     time = np.bincount(view.name[rows], weights=view.duration[rows], minlength=len(view.names))
     return [view.names[name] for name in np.argsort(-time, kind="stable")[:_PER_KIND].tolist() if time[name] > 0]
+
+
+def _lines(view: View, rows: Ints) -> list[str]:
+    """The lines of the program that make these calls, those with the most time first."""
+    rows = np.unique(rows)
+    stacks, place = np.unique(view.stack[rows], return_inverse=True)
+    time: dict[str, float] = {}
+    for stack, total in zip(stacks.tolist(), np.bincount(place, weights=view.duration[rows]).tolist(), strict=True):
+        line = line_of(view, stack)
+        if line is not None:
+            time[line] = time.get(line, 0) + total
+    return sorted(time, key=lambda line: -time[line])[:_PER_KIND]
 
 
 def _in_rows(view: View) -> list[str]:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from eventide.analysis._view import Bools, Ints, View
+from eventide.analysis._view import Bools, Ints, View, line_of
 from eventide.errors import UsageTypeError, UsageValueError
 
 
@@ -56,7 +56,7 @@ def drop_wait(pattern: str = "*") -> Edit:
 
 
 def drop_sync(pattern: str = "*") -> Edit:
-    """Calls that match do not block the host: synchronizations and blocking copies, by the name of the call."""
+    """Calls that match, by name or line (`train.py:42`), block the host no more: synchronizations, blocking copies."""
     return Edit("drop_sync", _pattern(pattern))
 
 
@@ -133,6 +133,18 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """The pattern as an expression for a whole name."""
     text = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
     return re.compile(text, re.DOTALL)
+
+
+def from_line(view: View, stacks: Ints, pattern: str) -> Bools:
+    """Whether each of these stacks is of a line of the program that the pattern selects: `train.py:42`, or its path."""
+    used, place = np.unique(stacks, return_inverse=True)
+    wanted = compiled(pattern)
+    found = np.zeros(len(used), dtype=bool)
+    for n, stack in enumerate(used.tolist()):
+        line = line_of(view, stack) or ""
+        path = line.partition(" (")[0]
+        found[n] = any(text and wanted.fullmatch(text) for text in (line, path, re.split(r"[/\\]", path)[-1]))
+    return found[place]
 
 
 def works_matching(view: View, rows: Ints, pattern: str) -> Ints:

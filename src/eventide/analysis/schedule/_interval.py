@@ -46,7 +46,7 @@ def reasons_of(model: Model, edits: Sequence[Edit], gain: int, predicted: int) -
 
 
 def _repeats(model: Model, predicted: int) -> Reason:
-    """From the steps of the trace, from the scatter of its work, or a figure of experience; the largest."""
+    """From the steps of the trace, from the scatter of its durations, or a figure of experience; the largest."""
     lengths = [step.duration for step in steps_of(model.view)]
     share = _REPEATS
     if len(lengths) >= 4:
@@ -60,11 +60,23 @@ def _repeats(model: Model, predicted: int) -> Reason:
 
 
 def _scatter(model: Model) -> float:
-    """By how much the sum of the work's durations differs from run to run, if those of one name vary independently."""
-    view, rows = model.view, model.network.graph.rows
+    """By how much the sum of all durations differs from run to run, if those of one name vary independently.
+
+    Of the work, and of the stretches of host code that the main line is in; they have the name of their span.
+    """
+    network = model.network
+    lines = network.graph.lines
+    used = network.row >= 0
+    used[: network.hosts] = False
+    if lines.main in lines.first:
+        main = slice(lines.first[lines.main], lines.last[lines.main] + 1)
+        used[main] = network.row[main] >= 0
+    used &= network.duration > 0
+    names, durations = model.view.name[network.row[used]], network.duration[used]
+    order = np.argsort(names, kind="stable")
+    cuts = np.flatnonzero(np.diff(names[order])) + 1
     total = 0.0
-    for name in np.unique(view.name[rows]).tolist() if len(rows) else []:
-        mine = view.duration[rows[view.name[rows] == name]]
+    for mine in np.split(durations[order], cuts) if len(order) else ():
         deviation = 1.48 * float(np.median(np.abs(mine - np.median(mine))))
         total += len(mine) * deviation**2
     return float(np.sqrt(total))

@@ -5,7 +5,7 @@ It says how well the graph explains the trace. `what_if` changes the graph and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -22,7 +22,8 @@ from eventide.analysis.schedule._launch_queue import depths_of
 from eventide.analysis.schedule._schedule import Plan, Schedule, plan_of, schedule
 from eventide.trace import Trace
 
-_WORTH_SAYING = 0.01  # of the time of a step that the model does not explain
+_SHOWN = 3  # warnings
+_WORTH_SAYING = 0.01  # of the time of a step that the model does not explain; of the work, that its gap is assumed
 
 
 @dataclass(frozen=True)
@@ -113,14 +114,19 @@ class ReplayRow:
 
 @dataclass(frozen=True, repr=False)
 class Replay(show.Result):
-    """`edges` counts them by kind and by origin; `graph` has them all. `explained` is a share of the work items."""
+    """`edges` counts them by kind and by origin; `graph` has them all. `explained` is a share of the `works`.
+
+    `warnings` are those of the trace: what was lost, or clocks that cannot be compared.
+    """
 
     wall: int
     replayed: int
     rows: tuple[ReplayRow, ...]
     edges: dict[str, dict[str, int]]
+    works: int
     explained: float
     queues: dict[str, int]  # stream -> depth of its launch queue, where calls waited for room
+    warnings: tuple[str, ...]
     graph: pa.Table = field(repr=False, compare=False)
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
@@ -145,7 +151,11 @@ class Replay(show.Result):
         worst = max(self.rows[1:], key=lambda row: abs(row.error), default=None)
         if worst is not None and abs(worst.error) > max(_WORTH_SAYING, self.error):
             said += f", and {100 * abs(worst.error):.2f} % of {worst.name}"
-        return said
+        assumed = sum(self.edges.get("unknown", {}).values())
+        if assumed > _WORTH_SAYING * self.works:
+            of = f"{assumed:,} of {f.count(self.works, 'work item')}"
+            said += f"; {of} keep the recorded gap before them, since no launch is recorded"
+        return "\n".join([said, *lines_of(self.warnings)])
 
 
 def replay(trace: Trace | View) -> Replay:
@@ -168,7 +178,29 @@ def replay(trace: Trace | View) -> Replay:
         cell = edges.setdefault(KINDS[kind], {})
         cell[ORIGINS[origin]] = cell.get(ORIGINS[origin], 0) + 1
     queues = {f"{view.device(track)} stream {view.stream(track)}": depth for track, depth in depths_of(view).items()}
-    return Replay(wall, replayed, tuple(rows), edges, explained_share(network), queues, network.to_arrow())
+    works = network.origin - network.hosts
+    return Replay(
+        wall,
+        replayed,
+        tuple(rows),
+        edges,
+        works,
+        explained_share(network),
+        queues,
+        warnings_of(view),
+        network.to_arrow(),
+    )
+
+
+def warnings_of(view: View) -> tuple[str, ...]:
+    """What the reader of the trace found wrong: a schedule of wrong times is wrong."""
+    return tuple(str(text) for text in view.trace.metadata.get("warnings", ()))
+
+
+def lines_of(warnings: Sequence[str]) -> list[str]:
+    """The lines of a heading for these warnings; a few stand for many."""
+    more = [f"  and {len(warnings) - _SHOWN} more warnings"] if len(warnings) > _SHOWN else []
+    return [*(f"  warning: {text}" for text in warnings[:_SHOWN]), *more]
 
 
 def lengths_of(view: View, steps: tuple[Step, ...], clock: HostClock) -> list[int]:

@@ -18,7 +18,7 @@ from eventide.analysis.schedule._edited_trace import edited_trace
 from eventide.analysis.schedule._edits import Edit
 from eventide.analysis.schedule._interval import Reason, reasons_of
 from eventide.analysis.schedule._order_check import Verdict, verdict_of
-from eventide.analysis.schedule._replay import HostClock, Model, finish_of, lengths_of, model_of
+from eventide.analysis.schedule._replay import HostClock, Model, finish_of, lengths_of, lines_of, model_of, warnings_of
 from eventide.analysis.schedule._schedule import Schedule
 from eventide.errors import UsageTypeError
 from eventide.trace import Trace
@@ -49,7 +49,7 @@ class WhatIfRow:
 class WhatIf(show.Result):
     """A prediction. The truth lies between `low` and `high`, if nothing makes it `at_best`; `reasons` says why so far.
 
-    `trace` is the edited run. `verdict` is the sanitizer's: None where the trace has no known accesses.
+    `trace` is the edited run. `verdict` is the sanitizer's: None where the edits do not change the order.
     """
 
     edits: tuple[str, ...]
@@ -63,6 +63,7 @@ class WhatIf(show.Result):
     reasons: tuple[Reason, ...]
     unexplained: float  # share of the time that the unedited replay misses
     verdict: Verdict | None
+    warnings: tuple[str, ...]  # of the recorded trace
     trace: Trace = field(repr=False, compare=False)
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
@@ -91,7 +92,7 @@ class WhatIf(show.Result):
         lines += [f"  then critical: {each.name} ({each.kind}), {f.time(each.time)}" for each in self.next]
         if self.verdict is not None:
             lines.append(f"  order: {self.verdict}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *lines_of(self.warnings)])
 
 
 def what_if(trace: Trace | View, *edits: Edit) -> WhatIf:
@@ -116,7 +117,7 @@ def what_if(trace: Trace | View, *edits: Edit) -> WhatIf:
     return WhatIf(
         tuple(notes), wall, predicted, max(low, 0), high, tuple(dict.fromkeys(draft.at_best)),
         _rows_of(model, times, wall, predicted), limits_of(draft, times), tuple(reasons), unexplained_of(model),
-        verdict_of(view, draft, edits), Trace.later(lambda: edited_trace(draft, times, notes)),
+        verdict_of(draft, edits), warnings_of(view), Trace.later(lambda: edited_trace(draft, times, notes)),
     )  # fmt: skip
 
 
