@@ -40,11 +40,12 @@ def run_summary(traces: Sequence[Trace]) -> RunSummary:
     first = traces[0]
     trace = merge(traces) if len(traces) > 1 and _on_one_clock(traces) else first
     view = View(trace)
-    of_program = memory(View(first))
+    pid = first.metadata.get("pid")  # one that has become another program has two recordings
+    of_program = memory(View(next((one for one in traces[1:] if one.metadata.get("pid") == pid), first)))
     warnings = tuple(map(str, trace.metadata.get("warnings", ())))
     account = trace.metadata.get("account", {})
     torch = trace.metadata.get("torch", {})
-    number = len(trace.metadata.get("processes", ())) or 1
+    number = len({one.metadata.get("pid") for one in traces})
     return RunSummary(summary(view), samples(view), compiles(view), of_program, account, torch, warnings, number)
 
 
