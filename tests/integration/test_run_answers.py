@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import eventide as et
+
 TIMEOUT = 100
 FAILS = "import sys\ndef divide(n):\n    return 1 / n\nif __name__ == '__main__':\n    divide(len(sys.argv) - 1)\n"
 
@@ -60,3 +62,25 @@ def test_the_summary_ends_with_commands_that_can_be_copied(tmp_path):
     assert f"look closer:       eventide report '{folder}/t.eventide'\n" in err
     assert f"as a page:         eventide report '{folder}/t.eventide' -o '{folder}/t.html'\n" in err
     assert f"as a timeline:     eventide view '{folder}/t.eventide'\n" in err
+
+
+SPINS = """
+import threading, time
+
+def spin():
+    while time.process_time() < 0.6:
+        sum(range(1000))
+
+threads = [threading.Thread(target=spin) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="threads run at once without the GIL")
+def test_threads_that_share_the_gil_do_not_run_longer_than_the_program(tmp_path):
+    (tmp_path / "spins.py").write_text(SPINS)
+    assert eventide("run", "-q", "-o", "t.eventide", "spins.py", folder=tmp_path).returncode == 0
+    found = et.open_trace(tmp_path / "t.eventide").samples()
+    spin = next(row for row in found.functions if row.function == "spin")
+    assert 0 < spin.total_running < 1.3 * found.wall < spin.total  # three threads of a third each, rounded to tenths

@@ -196,6 +196,34 @@ def test_the_summary_names_each_process_and_report_opens_the_directory(tmp_path)
     assert "5 processes" in done.stdout
 
 
+BUSY = """
+import os, time
+
+def work():
+    while time.process_time() < 0.5:
+        sum(range(1000))
+
+pid = os.fork()
+if not pid:
+    work()
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+
+def test_the_summary_has_what_the_children_ran(tmp_path):
+    (tmp_path / "program.py").write_text(BUSY)
+    run = alone("-m", "eventide", "run", "--json", "s.json", "program.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "s.json").read_text())["summary"]
+    assert found["samples"]["functions"][0]["function"] == "work"
+    assert re.search(r"samples? in 2 processes", run.stderr)
+    (made,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    memory = alone("-m", "eventide", "trace", "memory", made.name, cwd=tmp_path).stdout
+    for recording in made.iterdir():
+        pid = recording.stem.partition("-")[2]
+        assert f"process {pid}, RSS (resident memory)" in memory
+
+
 def test_a_folder_with_other_files_is_not_taken_for_the_children(tmp_path):
     (tmp_path / "program.py").write_text(FORKS)
     (tmp_path / "t-children").mkdir()

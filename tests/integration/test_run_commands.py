@@ -85,3 +85,19 @@ def test_options_that_need_a_python_program_are_refused(launcher, options: Seque
 def test_a_name_that_is_neither_a_file_nor_a_command_is_an_error(tmp_path):
     done = run(tmp_path, "no-such-command")
     assert (done.returncode, done.stderr) == (2, "eventide: there is no file no-such-command; check the path\n")
+
+
+@pytest.mark.parametrize("option", ["-W", "-c", "-Xdev"])
+def test_an_option_of_python_names_the_command_that_takes_it(tmp_path, option: str):
+    done = run(tmp_path, option, "error", "program.py")
+    remedy = f"{option} is an option of Python; name the interpreter: eventide run python {option} ..."
+    assert (done.returncode, done.stderr) == (2, f"eventide: {remedy}\n")
+
+
+def test_the_summary_of_a_named_interpreter_is_that_of_one_process(tmp_path):
+    busy = "import time\nwhile time.process_time() < 0.5: sum(range(1000))\n"
+    done = run(tmp_path, "--json", "s.json", "python", "-X", "dev", "-c", busy)
+    assert done.returncode == 0
+    found = json.loads((tmp_path / "s.json").read_text())["summary"]
+    assert (found["processes"], found["samples"]["functions"][0]["function"]) == (1, "<module>")
+    assert "memory of the process, RSS" in done.stderr

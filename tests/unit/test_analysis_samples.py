@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +21,10 @@ MS = 1_000_000
 Frames = list[tuple[str, str, int]]
 
 
-def trace_of(rows: list[tuple[int, int, Frames, bool]], threads: tuple[str, ...] = ("main",), **meta: Any) -> et.Trace:
-    """Rows are (time in ms, thread, frames with the innermost first, waiting)."""
+def trace_of(
+    rows: Sequence[tuple[int, int, Frames, bool | int]], threads: tuple[str, ...] = ("main",), **meta: Any
+) -> et.Trace:
+    """Rows are (time in ms, thread, frames with the innermost first, waiting or the percentage that it ran)."""
     frames = [[{"function": name, "file": file, "line": line} for name, file, line in row[2]] for row in rows]
     instants = {
         "track": [row[1] for row in rows],
@@ -28,12 +32,18 @@ def trace_of(rows: list[tuple[int, int, Frames, bool]], threads: tuple[str, ...]
         "category": ["sample"] * len(rows),
         "time": [row[0] * MS for row in rows],
         "stack": list(range(len(rows))),
-        "args": ['{"waiting": true}' if row[3] else None for row in rows],
+        "args": [_args(row[3]) for row in rows],
     }
     tracks = {"kind": ["other"] * len(threads), "name": [f"samples of {name}" for name in threads]}
     return et.Trace(
         {"tracks": tracks, "instants": instants, "stacks": {"frames": frames}}, {"source": "eventide", **meta}
     )
+
+
+def _args(waits: bool | int) -> str | None:
+    if waits is True:
+        return '{"waiting": true}'
+    return None if waits is False else f'{{"ran": {waits}}}'
 
 
 F, G, MAIN = ("f", "/p/a.py", 3), ("g", "/p/b.py", 7), ("<module>", "/p/a.py", 20)
@@ -61,6 +71,27 @@ def test_a_sample_counts_for_the_time_since_the_sweep_before() -> None:
     assert (rows["g"].self_waiting, rows["g"].total) == (100 * MS, 100 * MS)
     assert (rows["<module>"].self_time, rows["<module>"].total, rows["<module>"].line) == (0, 165 * MS, 0)
     assert [(row.function, row.line) for row in found.lines if row.self_time] == [("f", 3), ("g", 7)]
+
+
+def test_threads_that_share_the_gil_run_no_longer_than_the_clock() -> None:
+    rows: list[tuple[int, int, Frames, bool | int]] = [
+        (time, thread, [F], 30 + 10 * thread) for time in (10, 20) for thread in (0, 1)
+    ]
+    found = samples(trace_of(rows, ("one", "two")))
+    assert (found.running, found.waiting, found.count) == (14 * MS, 26 * MS, 4)
+    assert [(row.thread, row.samples, row.running, row.waiting) for row in found.threads] == [
+        ("two", 2, 8 * MS, 12 * MS), ("one", 2, 6 * MS, 14 * MS),
+    ]  # fmt: skip
+    (row,) = found.functions
+    assert (row.self_running, row.self_waiting) == (14 * MS, 26 * MS)
+
+
+def test_arguments_of_a_sample_may_be_anything() -> None:
+    trace = trace_of([(10, 0, [F], False)] * 4)
+    odd = pa.array(["[", "[1]", '{"ran": "x"}', '{"ran": 1000}'])
+    instants = trace.instants.set_column(trace.instants.schema.get_field_index("args"), "args", odd)
+    tables = {"tracks": trace.tracks, "instants": instants, "stacks": trace.stacks}
+    assert samples(et.Trace(tables, {})).waiting == 0
 
 
 def test_recursion_counts_once() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eventide as et
-from eventide.analysis import PHASES, compiles, memory, step_phases
+from eventide.analysis import PHASES, compiles, memory, step_phases, summary
 from eventide.report import gather, render_report
 from eventide.report._answers import render_compile, render_memory
 from eventide.report._tables import as_text
@@ -110,6 +110,8 @@ def test_the_stages_of_a_compile_count_once() -> None:
     found = compiles(b.trace())
     assert (found.count, found.time) == (2, 100)
     assert {row.name: (row.count, row.outermost) for row in found.table} == {"f": (2, 100), "g": (0, 0)}
+    names = {row.name: row.count for row in summary(b.trace()).host}
+    assert names == {"f (trace)": 2, "g (trace)": 2, "f (lower)": 2, "f (backend compile)": 2}
 
 
 def test_reasons_of_recompiles_are_listed_once() -> None:

@@ -1,6 +1,7 @@
 """The sampled stacks of a trace as collapsed stacks and as a file of speedscope."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,35 @@ def test_speedscope_has_the_samples_of_each_thread_in_order(trace, tmp_path):
         ["<module>"],
     ]
     assert (profile["name"], profile["endValue"], profile["weights"]) == ("MainThread", 3, [1, 1, 1])
+
+
+def of_processes(ranks):
+    """A sample at which the main thread waited, of each process; the second stack is of Eventide."""
+    own = {"file": str(Path(et.__file__).with_name("run") / "_child.py"), "line": 1, "function": "stop"}
+    tracks = {"kind": ["other"] * 2, "name": ["samples of MainThread"] * 2, "pid": [7, 8]}
+    instants = {"track": [0, 1, 1], "name": ["f"] * 3, "category": ["sample"] * 3, "time": [1, 2, 3]}
+    instants |= {"stack": [0, 0, 1], "args": ['{"waiting": true}', '{"waiting": true}', None]}
+    stacks = {"frames": [[*FRAMES[1], own], [own]]}
+    processes = [{"pid": pid, "rank": rank} for pid, rank in zip((7, 8), ranks, strict=True)]
+    return et.Trace({"tracks": tracks, "instants": instants, "stacks": stacks}, {"processes": processes})
+
+
+def test_a_thread_has_the_name_of_its_process_and_time_that_it_waited_a_frame(tmp_path):
+    path = of_processes([None, 0]).save(tmp_path / "t.collapsed")
+    lines = ["MainThread of process 7;<module>;waiting 1\n", "MainThread of rank 0;<module>;waiting 1\n"]
+    assert path.read_text() == "".join(lines)
+    document = json.loads(of_processes([None, 0]).save(tmp_path / "t.speedscope.json").read_text())
+    assert [one["name"] for one in document["profiles"]] == ["MainThread of process 7", "MainThread of rank 0"]
+    assert [one["samples"] for one in document["profiles"]] == [[[0, 1]], [[0, 1]]]
+
+
+def test_lines_of_one_function_are_one_collapsed_stack(tmp_path):
+    frames = [[{"file": "a.py", "line": line, "function": "f"}] for line in (3, 4)]
+    instants = {"track": [0, 0], "name": ["f"] * 2, "category": ["sample"] * 2, "time": [1, 2], "stack": [0, 1]}
+    trace = et.Trace(
+        {"tracks": {"kind": ["thread"], "name": ["m"]}, "instants": instants, "stacks": {"frames": frames}}
+    )
+    assert trace.save(tmp_path / "t.collapsed").read_text() == "m;f 2\n"
 
 
 @pytest.mark.parametrize("name", ["t.collapsed", "t.speedscope.json"])

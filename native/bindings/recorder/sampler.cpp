@@ -1,5 +1,6 @@
 // Samples the Python stack of every thread each period, and records each as an instant of category "sample"; one whose
-// thread used less than a tenth of the time since the last sample has the argument "waiting". Memory of the process is
+// thread used less than a tenth of the time since the last sample has the argument "waiting". If several threads used
+// more, they may have waited for the GIL in between: "ran" is the percentage that each used. Memory of the process is
 // recorded as well.
 //
 // A thread of the core takes the GIL every period: Python's threads stop for the few microseconds of a sample.
@@ -10,10 +11,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/context.hpp"
 #include "base/host_lock.hpp"
@@ -43,13 +46,21 @@ int64_t cpu_of(uint64_t tid) noexcept {
 // By thread, the CPU time at the last sample.
 using Spent = std::unordered_map<uint64_t, int64_t>;
 
-void sample(PyThreadState* thread, Spent& spent) {
-    const uint32_t stack = capture_stack_of(thread);
-    if (!stack) return;  // it runs no Python just now
-    int64_t& before = spent[thread->native_thread_id];
-    const int64_t cpu = cpu_of(thread->native_thread_id);
-    const bool waits = cpu - before < period_ns.load(std::memory_order_relaxed) / 10;
-    before = cpu;
+// A thread that runs Python, and the CPU time that it used since the last sample.
+struct Sampled {
+    PyThreadState* thread;
+    uint32_t stack;
+    int64_t used;
+};
+
+// A multiple of ten: arguments are stored once each, so they shall not all differ.
+int64_t percent(int64_t used, int64_t elapsed) noexcept {
+    return elapsed > 0 ? std::clamp<int64_t>((used * 10 + elapsed / 2) / elapsed, 1, 10) * 10 : 100;
+}
+
+void record(const Sampled& one, const std::string& args) {
+    PyThreadState* thread = one.thread;
+    const uint32_t stack = one.stack;
     const auto frames = stacks::resolve(stack);
     const uint64_t tid = thread->native_thread_id;
     std::string name = python_thread_name(thread->thread_id);
@@ -60,8 +71,30 @@ void sample(PyThreadState* thread, Spent& spent) {
                                   .add("tid", tid)
                                   .add("pid", getpid())
                                   .done();
-    recorder::record_instant(track, frames.empty() ? "?" : frames[0].function, "sample",
-                             waits ? R"({"waiting": true})" : "", stack);
+    recorder::record_instant(track, frames.empty() ? "?" : frames[0].function, "sample", args, stack);
+}
+
+// `elapsed` is the time since the last call.
+void sample_all(Spent& spent, int64_t elapsed) {
+    const int64_t least = period_ns.load(std::memory_order_relaxed) / 10;
+    std::vector<Sampled> found;
+    PyInterpreterState* interpreter = PyInterpreterState_Get();
+    for (PyThreadState* t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t)) {
+        const uint32_t stack = capture_stack_of(t);
+        if (!stack) continue;  // it runs no Python just now
+        int64_t& before = spent[t->native_thread_id];
+        const int64_t cpu = cpu_of(t->native_thread_id);
+        found.push_back({t, stack, cpu - before});
+        before = cpu;
+    }
+    const auto ran = std::ranges::count_if(found, [&](const Sampled& one) { return one.used >= least; });
+    for (const Sampled& one : found) {
+        const int64_t part = ran > 1 ? percent(one.used, elapsed) : 100;
+        if (one.used < least)
+            record(one, R"({"waiting": true})");
+        else
+            record(one, part < 100 ? json::Object().add("ran", part).done() : "");
+    }
 }
 
 void* sample_until_stopped(void* argument) {
@@ -72,6 +105,7 @@ void* sample_until_stopped(void* argument) {
     HostLock* lock = HostLock::installed();
     Spent spent{{uint64_t(getpid()), cpu_of(uint64_t(getpid()))}};  // later threads count from their start
     ProcessMemory memory;
+    int64_t last = now_ns();
     while (running.load(std::memory_order_acquire) == mine) {
         const int64_t ns = period_ns.load(std::memory_order_relaxed);
         const timespec nap{ns / 1'000'000'000, ns % 1'000'000'000};
@@ -79,9 +113,9 @@ void* sample_until_stopped(void* argument) {
         if (running.load(std::memory_order_acquire) != mine) break;
         memory.record_if_due(now_ns());
         lock->acquire();
-        PyInterpreterState* interpreter = PyInterpreterState_Get();
-        for (PyThreadState* t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t))
-            sample(t, spent);
+        const int64_t now = now_ns();
+        sample_all(spent, now - last);
+        last = now;
         lock->release();
     }
     lock->forget_thread();

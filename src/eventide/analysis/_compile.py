@@ -85,10 +85,16 @@ def compiles(trace: Trace | View) -> Compile:
     return Compile(start, end - start, _count(identity), int((high - low).sum()), ordered, again)
 
 
-def _identity(view: View, row: int, args: dict[str, Any]) -> Any:
-    """Spans with the same value are of one compile; None: no compile of its own."""
+def phase_of(args: Mapping[str, Any]) -> str | None:
+    """The stage of a compile that a span is; None: the whole compile."""
     details = args.get("details")
     phase = details.get("phase") if isinstance(details, dict) else None
+    return None if phase is None else str(phase)
+
+
+def _identity(view: View, row: int, args: dict[str, Any]) -> Any:
+    """Spans with the same value are of one compile; None: no compile of its own."""
+    phase = phase_of(args)
     if phase is None:
         return row
     return None if phase == "trace" else (int(view.track[row]), args.get("id"))

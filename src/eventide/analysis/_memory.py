@@ -221,6 +221,8 @@ def _counters(view: View, *, of_process: bool = False) -> list[DeviceMemory]:
             level = np.nan_to_num(value[rows]).astype(np.int64)
             at = int(level.argmax())
             device = (view.track_device[where] if where >= 0 else None) or "host"
+            if of_process:
+                device = view.process_names.get(view.track_pid[where] or 0, "process")
             numbers = (int(level[at]), int(time[rows[at]]), int(level[-1]), 0)
             found.append(DeviceMemory(device, word, 0, 0, *numbers, (), time[rows], level))
     return found

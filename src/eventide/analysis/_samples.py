@@ -1,18 +1,19 @@
 """Where the sampled Python stacks were: by function, by line and by thread, running and waiting.
 
 A sample counts for the time since the previous sweep of the sampler over all threads. A thread that used less than a
-tenth of that time waited: for input, a lock, a child, or the GIL.
+tenth of that time waited: for input, a lock, a child, or the GIL. Where several threads used more, each ran for as long
+as it used the processor, and waited for the rest: so threads that share the GIL together run no longer than the clock.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide._util import format as f
 from eventide._util.internal_frames import is_own_frame
@@ -135,24 +136,49 @@ def _stacks(view: View) -> list[SampledStack]:
     time = integers(table.column("time"), 0)
     if not len(time):
         return []
-    waits = pc.fill_null(pc.match_substring(table.column("args"), '"waiting"'), False).to_numpy().astype(np.int64)
+    share = _shares_run(table.column("args"))
     track, stack = integers(table.column("track")), integers(table.column("stack"))
     pid = np.array([*(each or 0 for each in view.track_pid), 0], np.int64)[track]
     weight = np.zeros(len(time), np.int64)
     period = int((view.trace.metadata.get("run") or {}).get("sample_ns") or 0)
     for each in np.unique(pid).tolist():  # every process has its own sampler
         weight[pid == each] = sweep_weights(time[pid == each], period)
-    key, place = np.unique(np.stack((track, stack, waits)), axis=1, return_inverse=True)
+    ran = weight * share // 100
+    key, place = np.unique(np.stack((track, stack)), axis=1, return_inverse=True)
     place = place.reshape(-1)
-    sums, counts = np.zeros(key.shape[1], np.int64), np.bincount(place, minlength=key.shape[1])
-    np.add.at(sums, place, weight)
+    sums, counts = np.zeros((2, key.shape[1]), np.int64), np.zeros((2, key.shape[1]), np.int64)
+    for waiting, time_of, counted in ((0, ran, share > 0), (1, weight - ran, share == 0)):
+        np.add.at(sums[waiting], place, time_of)
+        np.add.at(counts[waiting], place, counted)
     frames = _frames(view, np.unique(key[1]))
     names = _thread_names(view, np.unique(pid).tolist())
     return [
-        SampledStack(names[t] if t >= 0 else "unknown", frames.get(s, ()), bool(w), int(count), int(total))
-        for t, s, w, count, total in zip(*key.tolist(), counts.tolist(), sums.tolist(), strict=True)
+        SampledStack(
+            names[t] if t >= 0 else "unknown", frames.get(s, ()), bool(w), int(counts[w, at]), int(sums[w, at])
+        )
+        for at, (t, s) in enumerate(key.T.tolist())
         if s not in frames or frames[s]  # else a thread of ours, or what we run at exit
+        for w in (0, 1)
+        if counts[w, at] or sums[w, at]
     ]
+
+
+def _shares_run(args: pa.ChunkedArray) -> Ints:
+    """Of each sample the percentage of its time at which the thread ran: 0 if it waited."""
+    words = args.combine_chunks().dictionary_encode()
+    shares = np.array([*map(_share_run, words.dictionary.to_pylist()), 100], np.int64)  # the last: without arguments
+    return shares[integers(words.indices, len(shares) - 1)]
+
+
+def _share_run(args: str) -> int:
+    try:
+        about = json.loads(args)
+    except ValueError:
+        return 100
+    if not isinstance(about, dict):
+        return 100
+    ran = about.get("ran")
+    return 0 if about.get("waiting") else min(max(ran, 1), 100) if isinstance(ran, int) else 100
 
 
 def _thread_names(view: View, sampled: list[int]) -> list[str]:
@@ -161,7 +187,8 @@ def _thread_names(view: View, sampled: list[int]) -> list[str]:
     found = []
     for name, pid in zip(view.track_name, view.track_pid, strict=True):
         own = len(sampled) < 2 or pid == main
-        found.append((name or "").removeprefix(_TRACK) + ("" if own else f" of process {pid}"))
+        process = "" if own else f" of {view.process_names.get(pid or 0, f'process {pid}')}"
+        found.append((name or "").removeprefix(_TRACK) + process)
     return found
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide._util import format as f
 from eventide.analysis import _result as show
+from eventide.analysis._compile import phase_of
 from eventide.analysis._host_calls import blocking_of
 from eventide.analysis._intervals import union
 from eventide.analysis._nesting import nests_of
@@ -283,14 +285,28 @@ def _covered(view: View, rows: Ints) -> Ints:
     return found
 
 
+def _stages(view: View, rows: Ints) -> tuple[Ints, list[str]]:
+    """Of each span the stage of a compile that it is, as the place in the list; 0: none. Compiles are few."""
+    codes, names = np.zeros(len(rows), np.int64), [""]
+    places = np.flatnonzero(view.in_categories("compile")[rows])
+    args = view.trace.spans.column("args").take(pa.array(rows[places])).to_pylist()
+    for place, text in zip(places.tolist(), args, strict=True):
+        if phase := phase_of(json_of(text)):
+            if phase not in names:
+                names.append(phase)
+            codes[place] = names.index(phase)
+    return codes, names
+
+
 def _rows(view: View, rows: Ints, self_time: Ints, off_cpu: Ints | None = None) -> list[NameRow]:
-    """Group by (name, category): sort once, then reduce."""
+    """Group by (name, category), and the stages of compiles by themselves: sort once, then reduce."""
     if len(rows) == 0:
         return []
-    key = view.name[rows] * len(view.categories) + view.category[rows]
+    stage, stages = _stages(view, rows)
+    key = (view.name[rows] * len(view.categories) + view.category[rows]) * len(stages) + stage
     length = view.duration[rows]
     order = np.lexsort((length, key))
-    rows, key, length = rows[order], key[order], length[order]
+    rows, key, length, stage = rows[order], key[order], length[order], stage[order]
     head = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     count = np.diff(np.append(head, len(key)))
     total = np.add.reduceat(_covered(view, rows), head)
@@ -306,7 +322,6 @@ def _rows(view: View, rows: Ints, self_time: Ints, off_cpu: Ints | None = None) 
         row = int(rows[first])
         cpu = off[index] if off is not None and off[index] >= 0 else None
         numbers = (int(count[index]), int(total[index]), int(inner[index]), int(length[first]))
-        found.append(
-            NameRow(view.word(row), view.category_of(row), *numbers, float(median[index]), int(largest[index]), cpu)
-        )
+        name = view.word(row) + (f" ({stages[stage[first]]})" if stage[first] else "")
+        found.append(NameRow(name, view.category_of(row), *numbers, float(median[index]), int(largest[index]), cpu))
     return found

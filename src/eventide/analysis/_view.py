@@ -196,6 +196,13 @@ class View:
         category = pc.cast(self.trace.instants.column("category"), "string")
         return self.trace.instants.filter(pc.fill_null(pc.equal(category, "sample"), False))
 
+    @cached_property
+    def process_names(self) -> dict[int, str]:
+        """By pid: "process 812", or "rank 3" if it is one. Empty for a trace of one process, which needs no name."""
+        every = self.trace.metadata.get("processes") or ()
+        ranks = {one.get("pid"): one.get("rank") for one in every}
+        return {pid: f"process {pid}" if rank is None else f"rank {rank}" for pid, rank in ranks.items()}
+
     @property
     def outside(self) -> Ints:
         """Rows of threads that lie outside of the window."""

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from eventide.cli import _output
-from eventide.errors import TraceFileError
+from eventide.errors import TraceFileError, UsageValueError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 _FORMATS = ".json, .json.gz, .eventide, .parquet or .pftrace"
@@ -19,6 +19,7 @@ NewestTrace = Annotated[
 ]
 
 
+_OF_PYTHON = frozenset({"-B", "-E", "-I", "-O", "-P", "-S", "-W", "-X", "-b", "-c", "-d", "-i", "-s", "-u", "-v"})
 _DATA = frozenset({".json", ".gz", ".eventide", ".parquet", ".pftrace"})
 
 
@@ -35,6 +36,10 @@ class ProgramCommand(TyperCommand):
             if args[place] == "-m" and place + 1 < len(args):
                 args = [*args[: place + 2], "--", *args[place + 2 :]]
                 break
+            if args[place][:2] in _OF_PYTHON and ctx.info_name == "run":
+                raise UsageValueError(
+                    f"{args[place]} is an option of Python; name the interpreter: eventide run python {args[place]} ..."
+                )
             place += 1 if args[place] in flags or "=" in args[place] else 2
         if place < len(args) and Path(args[place]).suffix in _DATA:
             ctx.allow_interspersed_args = True

@@ -15,6 +15,7 @@ from eventide.analysis import (
     Compile,
     CriticalPath,
     Delta,
+    DeviceMemory,
     Idle,
     Lint,
     Memory,
@@ -24,6 +25,7 @@ from eventide.analysis import (
 )
 from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table, table
 
+_PROCESSES = 8  # of a run, whose memory is shown
 NO_DEVICE = "The trace has no device work, so nothing is known about a device being busy or idle."
 
 
@@ -146,10 +148,16 @@ _MEANINGS = {"RSS": "resident memory", "heap": "allocated by malloc"}
 def process_memory(result: Memory) -> list[str]:
     """The memory of the process as a whole, then that what frameworks reported is a part of it."""
     lines = []
+    by_source: dict[str, list[DeviceMemory]] = {}
     for each in result.process:
+        by_source.setdefault(each.source, []).append(each)
+    largest = [sorted(rows, key=lambda one: -one.peak) for rows in by_source.values()]
+    for each in (one for rows in largest for one in rows[:_PROCESSES]):
         grew = f"{'grew' if each.growth >= 0 else 'shrank'} by {f.size(abs(each.growth))}"
         name = f"{each.source} ({_MEANINGS[each.source]})" if each.source in _MEANINGS else each.source
-        lines.append(f"process, {name}: {f.size(each.peak)} at the peak, {f.size(each.end)} at the end, {grew}")
+        lines.append(f"{each.device}, {name}: {f.size(each.peak)} at the peak, {f.size(each.end)} at the end, {grew}")
+    if (more := max((len(rows) for rows in largest), default=0) - _PROCESSES) > 0:
+        lines.append(f"and {more:,} more, which are smaller")
     return lines
 
 

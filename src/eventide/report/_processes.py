@@ -72,7 +72,7 @@ def process_lines(found: Processes) -> list[str]:
         lines.append(f"ended otherwise than with 0: {each}{_more(failed)}")
     if missing := found.unrecorded:
         each = ", ".join(fmt.name(one.command or one.name, 40) for one in missing[:_NAMED])
-        why = "not a Python that can import eventide, or -I, -E or -S; only their lifetimes are spans"
+        why = "not a Python that can import eventide, -I, -E or -S, or ended while it started; only lifetimes are spans"
         lines.append(f"not recorded: {each}{_more(missing)} ({why})")
     return lines
 

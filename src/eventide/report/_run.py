@@ -15,7 +15,7 @@ from eventide.analysis import Compile, DeviceMemory, Memory, Samples, Summary, V
 from eventide.report._answers import process_memory
 from eventide.report._sample_tables import place
 from eventide.report._tables import Fitted
-from eventide.trace import Trace
+from eventide.trace import Trace, merge
 
 _SPANS, _FUNCTIONS, _STREAMS = 8, 6, 6  # rows of each table
 _COSTS = {"recording_ns": "in the program", "drainer_cpu_ns": "beside it"}
@@ -32,21 +32,32 @@ class RunSummary:
     account: Mapping[str, Any]
     torch: Mapping[str, Any]  # account of its profiler; may be empty
     warnings: tuple[str, ...]
+    processes: int = 1  # whose recordings these are
 
 
-def run_summary(trace: Trace) -> RunSummary:
-    """Ask the trace of a whole run."""
+def run_summary(traces: Sequence[Trace]) -> RunSummary:
+    """Ask the traces of a run: the program's is first, then those of its children. Memory is that of the first."""
+    first = traces[0]
+    trace = merge(traces) if len(traces) > 1 and _on_one_clock(traces) else first
     view = View(trace)
+    pid = first.metadata.get("pid")  # one that has become another program has two recordings
+    of_program = memory(View(next((one for one in traces[1:] if one.metadata.get("pid") == pid), first)))
     warnings = tuple(map(str, trace.metadata.get("warnings", ())))
     account = trace.metadata.get("account", {})
     torch = trace.metadata.get("torch", {})
-    return RunSummary(summary(view), samples(view), compiles(view), memory(view), account, torch, warnings)
+    number = len({one.metadata.get("pid") for one in traces})
+    return RunSummary(summary(view), samples(view), compiles(view), of_program, account, torch, warnings, number)
+
+
+def _on_one_clock(traces: Sequence[Trace]) -> bool:
+    """Ranks of other hosts may write into the same folder."""
+    return len({trace.metadata.get("process", {}).get("host") for trace in traces}) == 1
 
 
 def show_run(run: RunSummary, ended: str, files: Sequence[str], dumps: Sequence[str], console: Console) -> None:
     """Print the screen."""
     console.print(f"eventide: {ended}", highlight=False)
-    for table in (_spans(run.summary), _functions(run.samples), _streams(run.summary)):
+    for table in (_spans(run.summary), _functions(run), _streams(run.summary)):
         if table.rows:
             console.print(table)
     for line in (*_lines(run), *_account(run.account), *_warnings(run.warnings)):
@@ -85,10 +96,11 @@ def _spans(found: Summary) -> Fitted:
     return Fitted(("spans", "category", "count", "total", "self"), cells, 2)
 
 
-def _functions(found: Samples) -> Fitted:
-    rows = [row for row in found.functions if row.self_time][:_FUNCTIONS]
+def _functions(run: RunSummary) -> Fitted:
+    rows = [row for row in run.samples.functions if row.self_time][:_FUNCTIONS]
     cells = [(fmt.name(row.function), place(row), *map(fmt.time, (row.self_running, row.self_waiting))) for row in rows]
-    heads = (f"{fmt.count(found.count, 'sample')} of the program's code", "most at", "ran", "waited")
+    whose = "of the program's code" if run.processes == 1 else f"in {run.processes:,} processes"
+    heads = (f"{fmt.count(run.samples.count, 'sample')} {whose}", "most at", "ran", "waited")
     return Fitted(heads, cells, 2)
 
 

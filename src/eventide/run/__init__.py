@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eventide.run._attach import Attached, attach
     from eventide.run._launch import Ended, end_like, launch
-    from eventide.run._processes import clear, folder_for, recordings_of, summarized
+    from eventide.run._processes import clear, folder_for, opened_with, recordings_of, summarized
     from eventide.run._program import command_of, is_python, refuse_options
     from eventide.run._results import Result, collect
     from eventide.run._settings import Settings
@@ -39,6 +39,7 @@ __all__ = [
     "folder_for",
     "is_python",
     "launch",
+    "opened_with",
     "recording_path",
     "recordings_of",
     "refuse_options",
@@ -56,6 +57,7 @@ _ON_USE = {
     "is_python": "_program",
     "refuse_options": "_program",
     "folder_for": "_processes",
+    "opened_with": "_processes",
     "recordings_of": "_processes",
     "summarized": "_processes",
     "Result": "_results",

@@ -63,13 +63,21 @@ def _runs(path: Path) -> bool:
     return False
 
 
-def summarized(program: Sequence[tuple[str, Trace]], files: Sequence[Path], code: int | None) -> Processes:
-    """The processes of a run. A damaged recording does not hide the others."""
+def opened_with(program: Sequence[tuple[str, Trace]], files: Sequence[Path]) -> list[tuple[str, Trace]]:
+    """The recording of the program and the largest of those of its children. A damaged one does not hide the others."""
+    return [*program, *_opened(_largest(files)[:_MOST])]
+
+
+def summarized(opened: Sequence[tuple[str, Trace]], files: Sequence[Path], code: int | None) -> Processes:
+    """The processes of a run, from what opened_with() returned; `files` are those of all children."""
     from eventide.analysis import processes
 
-    largest = sorted(files, key=lambda file: -file.stat().st_size)
-    others = {int(found[1]): str(file) for file in largest[_MOST:] if (found := _PID.search(file.name))}
-    return processes([*program, *_opened(largest[:_MOST])], others, code)
+    others = {int(found[1]): str(file) for file in _largest(files)[_MOST:] if (found := _PID.search(file.name))}
+    return processes(opened, others, code)
+
+
+def _largest(files: Sequence[Path]) -> list[Path]:
+    return sorted(files, key=lambda file: -file.stat().st_size)
 
 
 def recordings_of(run: Path) -> tuple[list[tuple[str, Trace]], list[Path]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eventide.errors import EventideError, TraceFileError, UsageValueError
-from eventide.run._processes import moved, recordings_in, summarized
+from eventide.run._processes import moved, opened_with, recordings_in, summarized
 
 if TYPE_CHECKING:
     from eventide.analysis import Processes
@@ -73,9 +73,9 @@ class _Traces:
 def _summarize(result: Result, traces: _Traces, children: list[Path], ended: Ended) -> None:
     from eventide.report import run_summary
 
-    first = traces[traces.raws[0]]
-    result.summary = run_summary(first)
-    found = summarized([(str(raw), traces[raw]) for raw in traces.raws[:1]], children, ended.code)
+    opened = opened_with([(str(raw), traces[raw]) for raw in traces.raws[:1]], children)
+    result.summary = run_summary([trace for _, trace in opened])
+    found = summarized(opened, children, ended.code)
     if len(found.rows) > 1:
         result.processes = found
 

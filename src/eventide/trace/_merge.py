@@ -23,6 +23,8 @@ _REFERENCES = {
 }
 _OWN_NUMBERS = {"spans": ("work", "correlation"), "edges": ("event", "correlation")}  # each process counts by itself
 _COUNTS = ("recorded", "dropped", "truncated")
+_COSTS = ("recording_ns", "drainer_cpu_ns")
+_OF_TORCH = ("operators", "on_devices", "imported", "harvest_ns")
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
@@ -76,6 +78,10 @@ def _metadata(traces: Sequence[Trace]) -> dict[str, Any]:
     for kind in _COUNTS:
         tables = [one["account"].get(kind, {}) for one in every]
         account[kind] = {name: sum(one.get(name, 0) for one in tables) for name in tables[0]}
+    overheads = [one["account"].get("overhead", {}) for one in every]
+    if any(overheads):
+        account["overhead"] = {**overheads[0], **_sums(overheads, _COSTS)}
+    torch = [one["torch"] for one in every if "torch" in one]
     warnings = [
         f"process {one.get('pid')}: {line}" if number else line
         for number, one in enumerate(every)
@@ -83,7 +89,12 @@ def _metadata(traces: Sequence[Trace]) -> dict[str, Any]:
     ]
     return {
         **every[0],
+        **({"torch": {**torch[0], **_sums(torch, _OF_TORCH)}} if torch else {}),
         "account": account,
         "warnings": warnings,
         "processes": [one.get("process", {}) for one in every],
     }
+
+
+def _sums(tables: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
+    return {name: sum(one.get(name, 0) for one in tables) for name in names}

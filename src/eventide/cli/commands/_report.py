@@ -67,7 +67,7 @@ def _processes(path: Path) -> Processes | None:
     """The processes of a run, if `path` is the directory of one."""
     if not path.is_dir() or not any(path.glob("*.eventide")):
         return None
-    from eventide.run import recordings_of, summarized
+    from eventide.run import opened_with, recordings_of, summarized
 
     program, children = recordings_of(path)
-    return summarized(program, children, None)
+    return summarized(opened_with(program, children), children, None)
