@@ -11,25 +11,31 @@ export interface Window {
 
 export class Strip {
   private busy: [Float32Array, Float32Array] | null = null; // of streams and of other tracks, 0 to 1, by bucket
+  private readonly counts = [0, 0]; // of outermost lanes of streams and of other tracks
   private drawn: HTMLCanvasElement | null = null; // without the window; made once for a width and a theme
   private from: number | null = null; // where a drag began
 
   constructor(
     private readonly index: Index,
     private readonly canvas: HTMLCanvasElement,
-  ) {}
+  ) {
+    for (const lane of index.lanes) if (lane.depth === 0) this.counts[this.side(lane.track)]++;
+  }
+
+  // 0: streams, 1: other tracks.
+  private side(track: number): number {
+    return this.index.tracks[track].kind === "stream" ? 0 : 1;
+  }
 
   // The share of each bucket in which the outermost lanes of the tracks are busy, on average.
   fill(buckets: number, bytes: Uint8Array): void {
     const sums: [Float32Array, Float32Array] = [new Float32Array(buckets), new Float32Array(buckets)];
-    const counts = [0, 0];
     this.index.lanes.forEach((lane, number) => {
       if (lane.depth > 0) return;
-      const side = this.index.tracks[lane.track].kind === "stream" ? 0 : 1;
-      counts[side]++;
+      const side = this.side(lane.track);
       for (let i = 0; i < buckets; i++) sums[side][i] += bytes[number * buckets + i] / 255;
     });
-    sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(counts[side], 1))));
+    sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(this.counts[side], 1))));
     this.busy = sums;
     this.drawn = null;
   }
@@ -66,12 +72,15 @@ export class Strip {
     made.width = width;
     made.height = height;
     const c = made.getContext("2d")!;
-    const half = height / 2;
-    this.busy?.forEach((values, side) => {
+    const sides = [0, 1].filter((side) => this.counts[side]); // streams above other tracks; one of them takes it all
+    const part = height / Math.max(sides.length, 1);
+    sides.forEach((side, place) => {
+      const values = this.busy?.[side];
+      if (!values) return;
       c.fillStyle = side === 0 ? "#2f7ed8" : theme.faint;
       for (let x = 0; x < width; x++) {
         const value = values[Math.min(values.length - 1, Math.floor((x / width) * values.length))];
-        c.fillRect(x, (side + 1) * half - value * (half - 1), 1, value * (half - 1));
+        c.fillRect(x, (place + 1) * part - value * (part - 1), 1, value * (part - 1));
       }
     });
     return made;
