@@ -50,7 +50,7 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
     c.lineTo(24, 9);
     c.stroke();
   };
-  if (index.path?.n) items.push(entry("critical path", (c) => line(c, theme.path, [])));
+  if (index.path) items.push(entry("critical path", (c) => line(c, theme.path, [])));
   if (index.missing.length) items.push(entry("missing edge", (c) => line(c, theme.danger, [6, 4])));
   list.replaceChildren(...items);
 }

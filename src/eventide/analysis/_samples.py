@@ -130,11 +130,27 @@ def sampled_stacks(view: View) -> tuple[SampledStack, ...]:
     return view.remember("sampled stacks", lambda: tuple(_stacks(view)))
 
 
-def _stacks(view: View) -> list[SampledStack]:
+@dataclass(frozen=True)
+class SampleTimes:
+    """Each sample by itself, with the time that it counts for; `frames` are those of each stack, without our own."""
+
+    track: Ints
+    stack: Ints
+    waits: Ints  # 1: the thread waited
+    time: Ints
+    weight: Ints
+    pid: Ints
+    frames: dict[int, tuple[Frame, ...]]
+
+
+def sample_times(view: View) -> SampleTimes:
+    """The samples of a trace, in the order of its rows."""
+    return view.remember("sample times", lambda: _times(view))
+
+
+def _times(view: View) -> SampleTimes:
     table = view.sample_rows
     time = integers(table.column("time"), 0)
-    if not len(time):
-        return []
     waits = pc.fill_null(pc.match_substring(table.column("args"), '"waiting"'), False).to_numpy().astype(np.int64)
     track, stack = integers(table.column("track")), integers(table.column("stack"))
     pid = np.array([*(each or 0 for each in view.track_pid), 0], np.int64)[track]
@@ -142,12 +158,18 @@ def _stacks(view: View) -> list[SampledStack]:
     period = int((view.trace.metadata.get("run") or {}).get("sample_ns") or 0)
     for each in np.unique(pid).tolist():  # every process has its own sampler
         weight[pid == each] = sweep_weights(time[pid == each], period)
-    key, place = np.unique(np.stack((track, stack, waits)), axis=1, return_inverse=True)
+    return SampleTimes(track, stack, waits, time, weight, pid, _frames(view, np.unique(stack)))
+
+
+def _stacks(view: View) -> list[SampledStack]:
+    one = sample_times(view)
+    if not len(one.time):
+        return []
+    key, place = np.unique(np.stack((one.track, one.stack, one.waits)), axis=1, return_inverse=True)
     place = place.reshape(-1)
     sums, counts = np.zeros(key.shape[1], np.int64), np.bincount(place, minlength=key.shape[1])
-    np.add.at(sums, place, weight)
-    frames = _frames(view, np.unique(key[1]))
-    names = _thread_names(view, np.unique(pid).tolist())
+    np.add.at(sums, place, one.weight)
+    names, frames = _thread_names(view, np.unique(one.pid).tolist()), one.frames
     return [
         SampledStack(names[t] if t >= 0 else "unknown", frames.get(s, ()), bool(w), int(count), int(total))
         for t, s, w, count, total in zip(*key.tolist(), counts.tolist(), sums.tolist(), strict=True)
