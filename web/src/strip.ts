@@ -1,6 +1,6 @@
 // The overview strip: the whole trace in one row, and the window that the timeline shows. Drag over it to choose another.
 
-import { type Theme, themeOf } from "./colours";
+import { type Theme, themeOf, WORK } from "./colours";
 import type { Index } from "./data";
 
 export interface Window {
@@ -27,13 +27,21 @@ export class Strip {
     return this.index.tracks[track].kind === "stream" ? 0 : 1;
   }
 
-  // The share of each bucket in which the outermost lanes of the tracks are busy, on average.
+  // The share of each bucket in which tracks are busy, on average: streams with work, others in their outermost lane.
   fill(buckets: number, bytes: Uint8Array): void {
+    const { lanes, tracks, kinds } = this.index;
+    const work = kinds.map((kind) => WORK.has(kind));
     const sums: [Float32Array, Float32Array] = [new Float32Array(buckets), new Float32Array(buckets)];
-    this.index.lanes.forEach((lane, number) => {
-      if (lane.depth > 0) return;
-      const side = this.side(lane.track);
-      for (let i = 0; i < buckets; i++) sums[side][i] += bytes[number * buckets + i] / 255;
+    const most = new Uint8Array(buckets); // of the lanes of a stream
+    lanes.forEach((lane, number) => {
+      const stream = tracks[lane.track].kind === "stream";
+      if (lane.depth === 0) most.fill(0);
+      if (lane.depth > 0 && !stream) return;
+      for (let i = number * buckets, at = 0; at < buckets; i++, at++)
+        if (!stream || work[bytes[lanes.length * buckets + i]]) most[at] = Math.max(most[at], bytes[i]);
+      if (stream && lanes[number + 1]?.track === lane.track) return;
+      const sum = sums[this.side(lane.track)];
+      for (let at = 0; at < buckets; at++) sum[at] += most[at] / 255;
     });
     sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(this.counts[side], 1))));
     this.busy = sums;

@@ -187,6 +187,18 @@ export class Timeline {
     });
   }
 
+  // How long each device worked between two times, and each stream of those that have several: its idle time is known.
+  busyOf(low: number, high: number): { name: string; busy: number }[] {
+    const [from, to] = [Math.max(low, 0), Math.min(high, this.index.wall)];
+    return this.gaps.map((gaps, number) => {
+      const { group, stream } = this.index.gaps[number];
+      const track = this.index.tracks[Number(group)];
+      const several = !stream && this.index.gaps.some((each) => each.stream && this.index.tracks[Number(each.group)].group === track.group);
+      const name = several ? `${track.group}, any stream` : `${track.group} · ${track.name}`;
+      return { name, busy: Math.max(0, to - from - (idleBefore(gaps, to) - idleBefore(gaps, from))) };
+    });
+  }
+
   // Whether a piece of the critical path is in this span.
   onPath(span: Span): boolean {
     const { path } = this;

@@ -118,8 +118,6 @@ class PageIndex:
         for device, track in several if by_stream else single:
             name = self.view.stream(track) if by_stream else ""
             mine = np.flatnonzero((streams == name) & (devices == device)) if table.num_rows else np.empty(0, np.int64)
-            if len(mine) == 0:
-                continue
             mine = mine[np.argsort(start[mine], kind="stable")]
             parts = causes[:, mine].T
             gap, cause = np.nonzero(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow.compute as pc
@@ -143,7 +144,7 @@ def path_unrecorded(report: Report) -> Iterator[Match]:
     }
     for match in _match(report, "path-unrecorded"):
         values = {**match.values, "how": how.get(str(report.metadata.get("source")))}
-        yield Match(match.share, values, match.weight)
+        yield replace(match, values=values)
 
 
 @rule(
