@@ -11,7 +11,7 @@ export interface Window {
 
 export class Strip {
   private busy: [Float32Array, Float32Array] | null = null; // of streams and of other tracks, 0 to 1, by bucket
-  private readonly counts = [0, 0]; // of outermost lanes of streams and of other tracks
+  private readonly counts = [0, 0]; // of devices and of other tracks
   private drawn: HTMLCanvasElement | null = null; // without the window; made once for a width and a theme
   private from: number | null = null; // where a drag began
 
@@ -19,7 +19,12 @@ export class Strip {
     private readonly index: Index,
     private readonly canvas: HTMLCanvasElement,
   ) {
-    for (const lane of index.lanes) if (lane.depth === 0) this.counts[this.side(lane.track)]++;
+    const devices = new Set<string>();
+    for (const { depth, track } of index.lanes) {
+      if (this.side(track) === 0) devices.add(index.tracks[track].group);
+      else if (depth === 0) this.counts[1]++;
+    }
+    this.counts[0] = devices.size;
   }
 
   // 0: streams, 1: other tracks.
@@ -27,21 +32,24 @@ export class Strip {
     return this.index.tracks[track].kind === "stream" ? 0 : 1;
   }
 
-  // The share of each bucket in which tracks are busy, on average: streams with work, others in their outermost lane.
+  // The share of each bucket in which devices and tracks are busy, on average: a device with the work of its streams.
   fill(buckets: number, bytes: Uint8Array): void {
     const { lanes, tracks, kinds } = this.index;
     const work = kinds.map((kind) => WORK.has(kind));
     const sums: [Float32Array, Float32Array] = [new Float32Array(buckets), new Float32Array(buckets)];
-    const most = new Uint8Array(buckets); // of the lanes of a stream
+    const device = new Uint16Array(buckets); // the sum of its streams; work of one stream is in one lane at a time
     lanes.forEach((lane, number) => {
-      const stream = tracks[lane.track].kind === "stream";
-      if (lane.depth === 0) most.fill(0);
-      if (lane.depth > 0 && !stream) return;
-      for (let i = number * buckets, at = 0; at < buckets; i++, at++)
-        if (!stream || work[bytes[lanes.length * buckets + i]]) most[at] = Math.max(most[at], bytes[i]);
-      if (stream && lanes[number + 1]?.track === lane.track) return;
-      const sum = sums[this.side(lane.track)];
-      for (let at = 0; at < buckets; at++) sum[at] += most[at] / 255;
+      const from = number * buckets;
+      if (this.side(lane.track) === 1) {
+        if (lane.depth === 0) for (let i = 0; i < buckets; i++) sums[1][i] += bytes[from + i] / 255;
+        return;
+      }
+      for (let i = 0; i < buckets; i++)
+        if (work[bytes[lanes.length * buckets + from + i]]) device[i] = Math.min(255, device[i] + bytes[from + i]);
+      const next = lanes[number + 1];
+      if (next && this.side(next.track) === 0 && tracks[next.track].group === tracks[lane.track].group) return;
+      for (let i = 0; i < buckets; i++) sums[0][i] += device[i] / 255;
+      device.fill(0);
     });
     sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(this.counts[side], 1))));
     this.busy = sums;
