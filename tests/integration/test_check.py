@@ -276,7 +276,7 @@ def test_the_report_of_a_run_is_the_same_in_every_run(program):
 
 
 def test_the_page_of_a_program_has_the_missing_edge_on_a_timeline_of_its_recording(program):
-    """It is recorded only for the page: in a temporary folder, beside which the program's own files stay as they are."""
+    """It is recorded only for the page, in a temporary folder: nothing else is left beside the program."""
     done = check("-o", "found.html", program, cwd=program.parent)
     assert done.returncode == 1, done.stderr
     page = read_page((program.parent / "found.html").read_text("utf-8"))
