@@ -131,3 +131,35 @@ def test_with_exact_the_sums_of_everything_are_those_of_json(opened, tmp_path, c
     assert busy["cuda:0 · stream 7"] == lane["busy"]
     work = {row["name"]: row["total"] for row in document["summary"]["device"]}
     assert {name: named[name] for name in work} == work
+
+
+def test_annotations_on_a_stream_are_not_busy_in_a_selection_nor_in_the_overview(opened, tmp_path):
+    """A device that never idles has its whole time, and one with several streams that of each and of all."""
+    file, page = tmp_path / "t.parquet", tmp_path / "r.html"
+    tracks = {
+        "kind": ["stream"] * 4, "device": ["cuda:0", "cuda:1", "cuda:1", "cuda:2"], "stream": [7, 7, 8, 7],
+    }  # fmt: skip
+    rows = [(0, "step", "annotation", 0, 10_000), (0, "k", "kernel", 0, 2000), (0, "k", "kernel", 8000, 2000)]
+    rows += [(1, "k", "kernel", 0, 3000), (2, "copy", "copy", 2000, 3000), (3, "k", "kernel", 0, 10_000)]
+    columns = dict(zip(("track", "name", "category", "start", "duration"), zip(*rows, strict=True), strict=True))
+    et.Trace({"tracks": tracks, "spans": {name: list(column) for name, column in columns.items()}}).save(file)
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    shown = opened(page)
+    until(shown, "window.eventide && window.eventide.timeline.shownAt > 0")
+    shown.locator("#lanes").focus()
+    press(shown, "F", "r")
+    until(shown, "document.querySelectorAll('#panel table').length === 3")
+    rows = shown.locator("#panel table").first.locator("tr").all()[1:]
+    cells = [row.locator("td").all_inner_texts() for row in rows]
+    assert {name: nanoseconds(time) for name, time, _ in cells} == {
+        "cuda:0 · stream 7": 4000,
+        "cuda:1, any stream": 5000,
+        "cuda:1 · stream 7": 3000,
+        "cuda:1 · stream 8": 3000,
+        "cuda:2 · stream 7": 10_000,
+    }
+    high = """(() => { const c = document.getElementById('strip'), x = Math.round(c.width * %s);
+        const d = c.getContext('2d').getImageData(x, 0, 1, c.height).data;
+        return [...d].filter((_, i) => i %% 4 === 3 && d[i] > 200).length; })()"""  # opaque
+    busy, idle = (shown.evaluate(high % share) for share in (0.1, 0.7))
+    assert busy > 2 * idle > 0

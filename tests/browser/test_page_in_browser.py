@@ -227,6 +227,19 @@ def test_the_legend_names_the_causes_that_occur(page):
     assert len(causes) > 1
 
 
+def test_the_strip_of_idle_time_is_as_dark_as_its_share_where_gaps_are_narrow(show):
+    def reds(length: int) -> list[int]:
+        page = show(trace_of([(2, "k", 1000 * number, length) for number in range(20_000)]))
+        page.wait_for_timeout(300)
+        y = page.evaluate("window.eventide.timeline.rows.find((row) => row.kind === 'gaps').y + 5")
+        row = f"window.eventide.timeline.canvas.getContext('2d').getImageData(100, {y}, 400, 1).data"
+        return list(page.evaluate(f"[...{row}].filter((_, i) => i % 4 === 0)"))
+
+    busy, half = reds(990), reds(500)
+    assert min(busy) > 230  # of 255: the background of a light page
+    assert max(half) < min(busy) - 30
+
+
 def test_a_missing_edge_is_drawn_in_red(tmp_path, browser):
     trace = race(tmp_path)
     file = tmp_path / "findings.html"

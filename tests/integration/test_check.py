@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference.page import read_page
+
 TIMEOUT = 100  # seconds
 
 PROGRAM = """
@@ -271,3 +273,17 @@ def test_the_report_of_a_run_is_the_same_in_every_run(program):
     }
     assert len(fingerprints) == 1
     assert Path(program).exists()
+
+
+def test_the_page_of_a_program_has_the_missing_edge_on_a_timeline_of_its_recording(program):
+    """It is recorded only for the page, in a temporary folder: nothing else is left beside the program."""
+    done = check("-o", "found.html", program, cwd=program.parent)
+    assert done.returncode == 1, done.stderr
+    page = read_page((program.parent / "found.html").read_text("utf-8"))
+    ((first, second),) = page.index["missing"]
+    tracks = [page.index["tracks"][page.index["lanes"][lane]["track"]]["name"] for lane, _ in (first, second)]
+    assert [name.partition(" '")[2] for name in tracks] == ["one'", "two'"]
+    ends = {span[4]: (span[2], span[3]) for span in page.spans if span[5] == "work"}
+    origin = int(page.index["origin"])
+    assert (first[1] + origin, second[1] + origin) == (ends["fill"][1], ends["total"][0])
+    assert sorted(path.name for path in program.parent.iterdir()) == ["found.html", "overlap.py"]

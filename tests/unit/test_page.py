@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+from importlib import resources
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,7 +14,7 @@ import pytest
 import eventide as et
 from eventide._util import format as format_
 from eventide._util.html_text import visible
-from eventide.analysis import best_edits, idle
+from eventide.analysis import CAUSES, best_edits, idle
 from eventide.report import gather
 from eventide.report.page import make_page
 from eventide.report.rules import findings
@@ -205,6 +207,17 @@ def test_idle_time_by_cause_in_the_page_is_that_of_the_analysis():
         sums[page.index["causes"][cause]] = sums.get(page.index["causes"][cause], 0) + duration
     assert sums == idle(trace).lanes[0].causes
     assert len(sums) > 1
+
+
+def test_every_cause_of_idle_time_has_a_colour_and_a_pattern_of_its_own():
+    style = resources.files("eventide.report.page").joinpath("style.css").read_text("utf-8")
+    bars = {cause: re.search(rf"\.cause-{cause.replace(' ', '-')}{{fill:([^}}]+)}}", style) for cause in CAUSES}
+    assert [cause for cause, found in bars.items() if found is None] == []
+    assert len({found[1] for found in bars.values() if found}) == len(CAUSES)
+    source = (Path(__file__).parents[2] / "web/src/gaps.ts").read_text("utf-8")
+    drawn = re.findall(r'^  "([a-z ]+)": \["(#\w{6})", "(#\w{6})", (.+)\],$', source, re.MULTILINE)
+    assert [cause for cause, *_ in drawn] == list(CAUSES)
+    assert [len(set(column)) for column in zip(*drawn, strict=True)] == [len(CAUSES)] * 4
 
 
 def test_a_tile_has_the_slack_of_its_spans_where_it_is_known():

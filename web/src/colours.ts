@@ -19,6 +19,9 @@ export const KINDS: Record<string, [number, number]> = {
   other: [0xa8adb5, 0x6b7280],
 };
 
+// What occupies a stream; waits and annotations are on its track as well, and occupy nothing.
+export const WORK = new Set(["kernel", "work", "backend", "communication", "copy"]);
+
 export interface Theme {
   dark: boolean;
   back: [number, number, number];

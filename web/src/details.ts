@@ -123,11 +123,11 @@ async function stackList(block: number, number: number): Promise<HTMLElement> {
   return made;
 }
 
-// Exact sums of a range: busy time of each track's outermost lane, idle time by cause, time and number by name.
+// Exact sums of a range: busy time of devices and of each thread's outermost lane, idle time by cause, time by name.
 export async function showRange(panel: HTMLElement, timeline: Timeline, low: number, high: number): Promise<void> {
   const { index } = timeline;
   const grid = index.grid;
-  const tracks: [string, number, number][] = [];
+  const tracks: [string, number][] = timeline.busyOf(low, high).map(({ name, busy }) => [name, busy]);
   const names = new Map<number, [number, number]>();
   for (const lane of index.lanes) {
     let busy = 0;
@@ -145,12 +145,12 @@ export async function showRange(panel: HTMLElement, timeline: Timeline, low: num
       }
     }
     const track = index.tracks[lane.track];
-    if (count && lane.depth === 0) tracks.push([track.group ? `${track.group} · ${track.name}` : track.name, busy, count]);
+    if (count && lane.depth === 0 && track.kind !== "stream") tracks.push([track.name, busy]);
   }
   if (timeline.range?.[0] !== low || timeline.range[1] !== high) return;
-  const busy = tracks.map(([name, time, count]): Sum => [name, time, format.percent(time, high - low), count.toLocaleString("en-US")]);
+  const busy = tracks.map(([name, time]): Sum => [name, time, format.percent(time, high - low)]);
   const parts: Node[] = [element("h3", `Selection of ${format.time(high - low)} (${format.exact(high - low)})`)];
-  if (busy.length) parts.push(sums(["busy", "time", "share", "spans"], busy));
+  if (busy.length) parts.push(sums(["busy", "time", "share"], busy));
   const idle = timeline.idleOf(low, high).flatMap(({ track, causes }) =>
     causes.map(([cause, time]): Sum => [`${index.tracks[track].group || index.tracks[track].name}: ${cause}`, time]),
   );

@@ -4,27 +4,25 @@ import { kindColour, type Theme } from "./colours";
 import type { Index } from "./data";
 import { element } from "./details";
 
-// Those of style.css; lighter on a dark page.
-const CAUSES = ["#7c4ddb", "#b91c1c", "#a15a07", "#0e7490", "#64748b", "#2456c4", "#4b6a4f", "#737373", "#5c6673"];
-const DARK = ["#a98bf0", "#f06a6a", "#e0a040", "#3fb6cf", "#94a3b8", "#7da2f5", "#8fb896", "#a8a8a8", "#94a0ad"];
+type Pattern = (x: number, y: number) => boolean; // whether a line is at a pixel
 
-const UNKNOWN = CAUSES.length - 1; // dots, which look least like spans
+// On a light page, as in style.css, and on a dark one. Neither colour nor pattern is needed to know the cause.
+const CAUSES: Record<string, [string, string, Pattern]> = {
+  "host late": ["#7c4ddb", "#a98bf0", (x, y) => ((x + y) & 7) < 2],
+  "synchronization": ["#b91c1c", "#f06a6a", (x, y) => ((x - y) & 7) < 2],
+  "compile": ["#a15a07", "#e0a040", (x, y) => (x & 7) === 0 || (y & 3) === 1],
+  "allocator": ["#0e7490", "#3fb6cf", (x) => (x & 7) < 2],
+  "capture": ["#64748b", "#94a3b8", (x, y) => ((x + y) & 7) < 2 || ((x - y) & 7) < 2],
+  "launch": ["#2456c4", "#7da2f5", (x, y) => ((x + y) & 3) === 0],
+  "stream wait": ["#4b6a4f", "#8fb896", (x, y) => ((x - y) & 3) === 0],
+  "queued": ["#737373", "#a8a8a8", (_, y) => (y & 3) === 1],
+  "queue empty": ["#8a6d3b", "#c2a66b", (x, y) => (y & 3) === 1 && (x & 7) < 4],
+  "unknown": ["#5c6673", "#94a0ad", (x, y) => (x & 3) === 0 && ((y + (x & 4 ? 2 : 0)) & 3) === 0],
+};
 
-export const causeColour = (cause: number, dark: boolean): string => (dark ? DARK : CAUSES)[cause % CAUSES.length];
-
-// Each cause has a colour and a direction of its lines, so that neither is needed alone. Whether a line is at a pixel.
-export function inPattern(cause: number, x: number, y: number): boolean {
-  const rising = ((x + y) & 7) < 2;
-  const falling = ((x - y) & 7) < 2;
-  switch (cause === UNKNOWN ? -1 : cause % 5) {
-    case -1: return (x & 3) === 0 && ((y + (x & 4 ? 2 : 0)) & 3) === 0;
-    case 0: return rising;
-    case 1: return falling;
-    case 2: return (y & 3) === 1;
-    case 3: return (x & 7) < 2;
-    default: return rising || falling;
-  }
-}
+const known = (cause: string) => CAUSES[Object.hasOwn(CAUSES, cause) ? cause : "unknown"];
+export const causeColour = (cause: string, dark: boolean): string => known(cause)[dark ? 1 : 0];
+export const causePattern = (cause: string): Pattern => known(cause)[2];
 
 function entry(text: string, draw: (c: CanvasRenderingContext2D) => void): HTMLElement {
   const swatch = element("canvas", "", { width: "24", height: "12", "aria-hidden": "true" }) as HTMLCanvasElement;
@@ -61,8 +59,9 @@ export function showKinds(list: HTMLElement, index: Index, theme: Theme): void {
 export function showCauses(list: HTMLElement, causes: string[], used: Set<number>, theme: Theme): void {
   const items = [...used].sort((a, b) => a - b).map((cause) =>
     entry(`idle: ${causes[cause]}`, (c) => {
-      c.fillStyle = causeColour(cause, theme.dark);
-      for (let x = 0; x < 24; x++) for (let y = 0; y < 12; y++) if (inPattern(cause, x, y)) c.fillRect(x, y, 1, 1);
+      const inPattern = causePattern(causes[cause]);
+      c.fillStyle = causeColour(causes[cause], theme.dark);
+      for (let x = 0; x < 24; x++) for (let y = 0; y < 12; y++) if (inPattern(x, y)) c.fillRect(x, y, 1, 1);
     }),
   );
   list.replaceChildren(...items);

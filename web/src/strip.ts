@@ -1,6 +1,6 @@
 // The overview strip: the whole trace in one row, and the window that the timeline shows. Drag over it to choose another.
 
-import { type Theme, themeOf } from "./colours";
+import { type Theme, themeOf, WORK } from "./colours";
 import type { Index } from "./data";
 
 export interface Window {
@@ -11,25 +11,47 @@ export interface Window {
 
 export class Strip {
   private busy: [Float32Array, Float32Array] | null = null; // of streams and of other tracks, 0 to 1, by bucket
+  private readonly counts = [0, 0]; // of devices and of other tracks
   private drawn: HTMLCanvasElement | null = null; // without the window; made once for a width and a theme
   private from: number | null = null; // where a drag began
 
   constructor(
     private readonly index: Index,
     private readonly canvas: HTMLCanvasElement,
-  ) {}
+  ) {
+    const devices = new Set<string>();
+    for (const { depth, track } of index.lanes) {
+      if (this.side(track) === 0) devices.add(index.tracks[track].group);
+      else if (depth === 0) this.counts[1]++;
+    }
+    this.counts[0] = devices.size;
+  }
 
-  // The share of each bucket in which the outermost lanes of the tracks are busy, on average.
+  // 0: streams, 1: other tracks.
+  private side(track: number): number {
+    return this.index.tracks[track].kind === "stream" ? 0 : 1;
+  }
+
+  // The share of each bucket in which devices and tracks are busy, on average: a device with the work of its streams.
   fill(buckets: number, bytes: Uint8Array): void {
+    const { lanes, tracks, kinds } = this.index;
+    const work = kinds.map((kind) => WORK.has(kind));
     const sums: [Float32Array, Float32Array] = [new Float32Array(buckets), new Float32Array(buckets)];
-    const counts = [0, 0];
-    this.index.lanes.forEach((lane, number) => {
-      if (lane.depth > 0) return;
-      const side = this.index.tracks[lane.track].kind === "stream" ? 0 : 1;
-      counts[side]++;
-      for (let i = 0; i < buckets; i++) sums[side][i] += bytes[number * buckets + i] / 255;
+    const device = new Uint16Array(buckets); // the sum of its streams; work of one stream is in one lane at a time
+    lanes.forEach((lane, number) => {
+      const from = number * buckets;
+      if (this.side(lane.track) === 1) {
+        if (lane.depth === 0) for (let i = 0; i < buckets; i++) sums[1][i] += bytes[from + i] / 255;
+        return;
+      }
+      for (let i = 0; i < buckets; i++)
+        if (work[bytes[lanes.length * buckets + from + i]]) device[i] = Math.min(255, device[i] + bytes[from + i]);
+      const next = lanes[number + 1];
+      if (next && this.side(next.track) === 0 && tracks[next.track].group === tracks[lane.track].group) return;
+      for (let i = 0; i < buckets; i++) sums[0][i] += device[i] / 255;
+      device.fill(0);
     });
-    sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(counts[side], 1))));
+    sums.forEach((sum, side) => sum.forEach((value, i) => (sum[i] = value / Math.max(this.counts[side], 1))));
     this.busy = sums;
     this.drawn = null;
   }
@@ -66,12 +88,15 @@ export class Strip {
     made.width = width;
     made.height = height;
     const c = made.getContext("2d")!;
-    const half = height / 2;
-    this.busy?.forEach((values, side) => {
+    const sides = [0, 1].filter((side) => this.counts[side]); // streams above other tracks; one of them takes it all
+    const part = height / Math.max(sides.length, 1);
+    sides.forEach((side, place) => {
+      const values = this.busy?.[side];
+      if (!values) return;
       c.fillStyle = side === 0 ? "#2f7ed8" : theme.faint;
       for (let x = 0; x < width; x++) {
         const value = values[Math.min(values.length - 1, Math.floor((x / width) * values.length))];
-        c.fillRect(x, (side + 1) * half - value * (half - 1), 1, value * (half - 1));
+        c.fillRect(x, (place + 1) * part - value * (part - 1), 1, value * (part - 1));
       }
     });
     return made;

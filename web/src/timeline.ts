@@ -3,7 +3,7 @@
 import { kindColour, ramp, shadeOf, SHADES, type Theme, themeOf } from "./colours";
 import { columns, type Index, inflateOnce, Tiles, unzigzag } from "./data";
 import * as format from "./format";
-import { causeColour, inPattern } from "./gaps";
+import { causeColour, causePattern } from "./gaps";
 import type { Strip } from "./strip";
 import { type Box, type Frame, Painter } from "./lanes";
 
@@ -49,7 +49,7 @@ export class Timeline {
   private readonly context: CanvasRenderingContext2D;
   private queued = false;
   painted: () => void = () => undefined; // called after each frame
-  private gaps: { start: Float64Array; end: Float64Array; cause: Float64Array }[] = [];
+  private gaps: { start: Float64Array; end: Float64Array; cause: Float64Array; before: Float64Array }[] = []; // before: sums of lengths
   private path: { start: Float64Array; end: Float64Array; lane: Float64Array } | null = null;
   private flows: { time: Float64Array; back: Float64Array; from: Float64Array; to: Float64Array } | null = null;
   private readonly streamGaps = new Map<number, number>(); // by lane
@@ -139,7 +139,9 @@ export class Timeline {
     for (const { rows } of this.index.gaps) {
       const [gap, duration, cause] = columns(await inflateOnce(rows.b), rows.n, rows.w);
       const [start, end] = this.chain(gap, duration);
-      this.gaps.push({ start, end, cause });
+      const before = new Float64Array(rows.n + 1);
+      for (let i = 0; i < rows.n; i++) before[i + 1] = before[i] + end[i] - start[i];
+      this.gaps.push({ start, end, cause, before });
     }
     if (this.index.path) {
       const { b, n, w } = this.index.path;
@@ -182,6 +184,18 @@ export class Timeline {
         sums.set(cause[i], (sums.get(cause[i]) ?? 0) + Math.min(end[i], high) - Math.max(start[i], low));
       const causes = [...sums].sort((a, b) => b[1] - a[1]).map(([each, time]): [string, number] => [this.index.causes[each], time]);
       return { track: Number(this.index.gaps[number].group), causes };
+    });
+  }
+
+  // How long each device worked between two times, and each stream of those that have several: its idle time is known.
+  busyOf(low: number, high: number): { name: string; busy: number }[] {
+    const [from, to] = [Math.max(low, 0), Math.min(high, this.index.wall)];
+    return this.gaps.map((gaps, number) => {
+      const { group, stream } = this.index.gaps[number];
+      const track = this.index.tracks[Number(group)];
+      const several = !stream && this.index.gaps.some((each) => each.stream && this.index.tracks[Number(each.group)].group === track.group);
+      const name = several ? `${track.group}, any stream` : `${track.group} · ${track.name}`;
+      return { name, busy: Math.max(0, to - from - (idleBefore(gaps, to) - idleBefore(gaps, from))) };
     });
   }
 
@@ -330,7 +344,7 @@ export class Timeline {
   }
 
   // Idle time, in pixels of the image: of a device in a strip, of a stream between its spans. A pattern for each cause
-  // where a gap is wide enough for one.
+  // where a gap is wide enough for one; elsewhere the strip is as dark as its pixel's share of idle time.
   private drawGaps(row: Row, pixels: Uint32Array, { t0, t1, width }: Frame, height: number, ratio: number): void {
     if (row.kind !== "gaps" && row.kind !== "lane") return;
     const gaps = this.gaps[row.kind === "gaps" ? row.group : (this.streamGaps.get(row.lane) ?? -1)];
@@ -338,20 +352,27 @@ export class Timeline {
     const step = (t1 - t0) / width;
     const strip = row.kind === "gaps";
     const { faint, back } = this.theme;
-    const narrow = pixel(faint, back, 0.55);
     const y = row.y - this.scroller.scrollTop;
     const [top, bottom] = [Math.max(0, Math.round((y + 1) * ratio)), Math.min(height, Math.round((y + row.height - 1) * ratio))];
+    let next = 0; // the first pixel without narrow gaps
     for (let i = firstAfter(gaps.end, t0); i < gaps.start.length && gaps.start[i] < t1; i++) {
       const x0 = Math.max(Math.round((gaps.start[i] - t0) / step), 0);
       const x1 = Math.min(Math.max(Math.round((gaps.end[i] - t0) / step), x0 + 1), width);
       if (x1 - x0 >= PATTERN_PX * ratio) {
-        const colour = pixel(causeColour(gaps.cause[i], this.theme.dark), back, strip ? 1 : 0.6);
+        const cause = this.index.causes[gaps.cause[i]];
+        const colour = pixel(causeColour(cause, this.theme.dark), back, strip ? 1 : 0.6);
+        const inPattern = causePattern(cause);
         for (let at = top; at < bottom; at++)
-          for (let x = x0; x < x1; x++)
-            if (inPattern(gaps.cause[i], Math.floor(x / ratio), Math.floor(at / ratio))) pixels[at * width + x] = colour;
+          for (let x = x0; x < x1; x++) if (inPattern(Math.floor(x / ratio), Math.floor(at / ratio))) pixels[at * width + x] = colour;
         continue;
       }
-      if (strip) for (let at = top; at < bottom; at++) pixels.fill(narrow, at * width + x0, at * width + x1);
+      if (strip)
+        for (let x = Math.max(next, Math.floor((gaps.start[i] - t0) / step)); x < Math.min(x1, width); x++) {
+          const share = (idleBefore(gaps, t0 + (x + 1) * step) - idleBefore(gaps, t0 + x * step)) / step;
+          const shade = pixel(faint, back, 0.1 + 0.6 * Math.min(share, 1));
+          for (let at = top; at < bottom; at++) pixels[at * width + x] = shade;
+          next = x + 1;
+        }
       i = Math.max(i, firstAfter(gaps.end, t0 + x1 * step, i) - 1);
     }
   }
@@ -601,6 +622,12 @@ function pixel(colour: string, back: [number, number, number], share: number): n
   const number = parseInt(colour.slice(1), 16);
   const [r, g, b] = [16, 8, 0].map((shift, i) => Math.round(back[i] + (((number >> shift) & 255) - back[i]) * share));
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+// The idle time before a time.
+function idleBefore(gaps: { start: Float64Array; end: Float64Array; before: Float64Array }, time: number): number {
+  const i = firstAfter(gaps.end, time);
+  return gaps.before[i] + (i < gaps.start.length ? Math.max(0, time - gaps.start[i]) : 0);
 }
 
 export function firstAfter(times: Float64Array, time: number, low = 0): number {

@@ -11,6 +11,7 @@ compiles       what was compiled, how often                                _comp
 processes      the processes of one run: which ran, waited, failed         _processes
 samples        functions, lines, threads and imports of the sampled stacks _samples
 flame          the sampled stacks as a tree                                _flame
+with_sampled_spans  the sampled stacks as spans, for a timeline            _sampled_spans
 step_phases    steps: data, forward, backward, optimizer, compiling        _step_phases
 critical_path  what the end of the trace was waiting for                   _critical_path, _path_graph
 mark_critical_path  the path as a track of its trace, for a viewer         _path_trace
@@ -44,6 +45,7 @@ from eventide.analysis._memory import DeviceMemory, Holder, Memory, memory
 from eventide.analysis._path_trace import mark_critical_path
 from eventide.analysis._processes import Process, Processes, Straggler, processes
 from eventide.analysis._result import Result
+from eventide.analysis._sampled_spans import with_sampled_spans
 from eventide.analysis._samples import RUNPY, ImportRow, SampledThread, SampleRow, Samples, samples
 from eventide.analysis._span_tree import SpanNode, self_time_by_stack, span_nodes
 from eventide.analysis._step_phases import PHASES, Phases, StepPhases, step_phases
@@ -227,6 +229,7 @@ __all__ = [
     "summary",
     "syncs",
     "what_if",
+    "with_sampled_spans",
 ]
 
 publish(__name__, globals(), __all__)

@@ -38,13 +38,13 @@ def flame(trace: Trace | View) -> FlameNode:
     for stack in sampled_stacks(view_of(trace)):
         node = root
         node.time += stack.time
-        for name, place, kind in _path(stack):
+        for name, place, kind in path_of(stack):
             node = node.child(name, place, kind)
             node.time += stack.time
     return root
 
 
-def _path(stack: SampledStack) -> Iterator[tuple[str, str, str]]:
+def path_of(stack: SampledStack) -> Iterator[tuple[str, str, str]]:
     """From the thread to the innermost frame; the time that it waited is a leaf of its own."""
     yield stack.thread, "", "thread"
     importing = False

@@ -131,27 +131,49 @@ def sampled_stacks(view: View) -> tuple[SampledStack, ...]:
     return view.remember("sampled stacks", lambda: tuple(_stacks(view)))
 
 
-def _stacks(view: View) -> list[SampledStack]:
+@dataclass(frozen=True)
+class SampleTimes:
+    """Each sample by itself, with the time that it counts for; `frames` are those of each stack, without our own."""
+
+    track: Ints
+    stack: Ints
+    share: Ints  # the percentage of that time at which the thread ran; 0: it waited
+    time: Ints
+    weight: Ints
+    pid: Ints
+    frames: dict[int, tuple[Frame, ...]]
+
+
+def sample_times(view: View) -> SampleTimes:
+    """The samples of a trace, in the order of its rows."""
+    return view.remember("sample times", lambda: _times(view))
+
+
+def _times(view: View) -> SampleTimes:
     table = view.sample_rows
     time = integers(table.column("time"), 0)
-    if not len(time):
-        return []
-    share = _shares_run(table.column("args"))
+    share = _shares_run(table.column("args")) if len(time) else np.zeros(0, np.int64)
     track, stack = integers(table.column("track")), integers(table.column("stack"))
     pid = np.array([*(each or 0 for each in view.track_pid), 0], np.int64)[track]
     weight = np.zeros(len(time), np.int64)
     period = int((view.trace.metadata.get("run") or {}).get("sample_ns") or 0)
     for each in np.unique(pid).tolist():  # every process has its own sampler
         weight[pid == each] = sweep_weights(time[pid == each], period)
-    ran = weight * share // 100
-    key, place = np.unique(np.stack((track, stack)), axis=1, return_inverse=True)
+    return SampleTimes(track, stack, share, time, weight, pid, _frames(view, np.unique(stack)))
+
+
+def _stacks(view: View) -> list[SampledStack]:
+    one = sample_times(view)
+    if not len(one.time):
+        return []
+    ran = one.weight * one.share // 100
+    key, place = np.unique(np.stack((one.track, one.stack)), axis=1, return_inverse=True)
     place = place.reshape(-1)
     sums, counts = np.zeros((2, key.shape[1]), np.int64), np.zeros((2, key.shape[1]), np.int64)
-    for waiting, time_of, counted in ((0, ran, share > 0), (1, weight - ran, share == 0)):
+    for waiting, time_of, counted in ((0, ran, one.share > 0), (1, one.weight - ran, one.share == 0)):
         np.add.at(sums[waiting], place, time_of)
         np.add.at(counts[waiting], place, counted)
-    frames = _frames(view, np.unique(key[1]))
-    names = _thread_names(view, np.unique(pid).tolist())
+    names, frames = _thread_names(view, np.unique(one.pid).tolist()), one.frames
     return [
         SampledStack(
             names[t] if t >= 0 else "unknown", frames.get(s, ()), bool(w), int(counts[w, at]), int(sums[w, at])

@@ -15,7 +15,7 @@ from eventide.cli import _output
 from eventide.cli._app import app
 from eventide.cli._arguments import Json, ProgramCommand, trace_or_newest
 from eventide.cli._files import require_file
-from eventide.errors import UsageValueError
+from eventide.errors import EventideError, UsageValueError
 
 if TYPE_CHECKING:
     from eventide.run import Ended
@@ -29,6 +29,8 @@ class _Options:
     leaks: bool
     stdout_to_stderr: bool  # the program prints to stderr: stdout is for the JSON document
     rules: tuple[Suppression, ...]
+    folder: Path  # for what the program leaves: its reports, and a recording for the page
+    page: bool
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,12 @@ def check(  # noqa: PLR0917 - typer turns the parameters into options
 
     if output is not None and output.suffix.lower() not in {".html", ".htm"}:
         raise UsageValueError(f"findings are written as a page, so {str(output)!r} must end in .html")
-    options = _Options(predict, leaks, as_json, load_suppressions(suppress))
-    checked = _check(target or [], module, options)
-    if output is not None:
-        _write_page(checked, output)
+    rules = load_suppressions(suppress)
+    with tempfile.TemporaryDirectory(prefix="eventide-check-") as folder:
+        options = _Options(predict, leaks, as_json, rules, Path(folder), output is not None)
+        checked = _check(target or [], module, options)
+        if output is not None:
+            _write_page(checked, output)
     _write(checked, sarif, as_json)
     _output.flush()
     if checked.findings.faults or (waste and checked.findings):
@@ -114,21 +118,38 @@ def _check(target: Sequence[str], module: str, options: _Options) -> _Checked:
 
 
 def _check_program_run(command: Sequence[str], options: _Options) -> _Checked:
-    """Run `python COMMAND...` in its own interpreter and collect the reports of it and of the programs it starts."""
-    from eventide.run import launch
+    """Run `python COMMAND...` in its own interpreter and collect the reports of it and of the programs it starts.
+
+    For a page it is recorded too. The work items of a finding are those of one process, so that only the recording of a
+    program that is alone can show them.
+    """
+    from eventide.run import Settings, launch
 
     words = [word for word in ("predict", "leaks") if getattr(options, word)]
     _output.flush()
-    with tempfile.TemporaryDirectory(prefix="eventide-check-") as folder:
-        variables = {"EVENTIDE_SANITIZE": ",".join(["1", *words]), "EVENTIDE_SANITIZE_REPORT": folder}
-        ended = launch(command, variables, stdout_to_stderr=options.stdout_to_stderr)
-        reports = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("*.json"))}
+    variables = {"EVENTIDE_SANITIZE": ",".join(["1", *words]), "EVENTIDE_SANITIZE_REPORT": str(options.folder)}
+    recording = options.folder / "run.eventide"
+    if options.page:
+        variables |= Settings(str(recording), sample_ms=0.0, torch=()).to_environment()
+    ended = launch(command, variables, stdout_to_stderr=options.stdout_to_stderr)
+    reports = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(options.folder.glob("*.json"))}
     note = ""
     if str(ended.pid) not in reports:
         note = "the program left no report: it ended at once, or runs Python with -I, -E or -S"
         if ended.code:
             note = f"the program ended before it could report: {ended.describe()}"
-    return _Checked(_merged(list(reports.values()), options), ended, note, title=" ".join(command))
+    trace = _recorded(recording) if list(reports) == [str(ended.pid)] else None
+    return _Checked(_merged(list(reports.values()), options), ended, note, title=" ".join(command), trace=trace)
+
+
+def _recorded(recording: Path) -> Trace | None:
+    """The recording of a program that was checked; None if there is none, as where the program ended at once."""
+    from eventide.trace import open_trace
+
+    try:
+        return open_trace(recording)
+    except (OSError, EventideError):
+        return None
 
 
 def _check_file(path: Path, options: _Options) -> _Checked:

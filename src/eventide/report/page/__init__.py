@@ -8,6 +8,7 @@ make_job_page    the answers about many ranks       _job
                  findings and tables as HTML        _html
                  drawings that need no script       _figures, _flame
                  the data of the timeline           _index, _blocks, _lanes, _columns
+                 links to places on it              _places
                  how text enters the page           _util.html_text
                  app.js, style.css: built from web/ by `make web`
 """
@@ -15,11 +16,10 @@ make_job_page    the answers about many ranks       _job
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from eventide._util.html_text import text
-from eventide.analysis import View, flame, lint
+from eventide.analysis import View, flame, lint, with_sampled_spans
 from eventide.errors import InternalError
 from eventide.report._gather import Report, gather
 from eventide.report._report import describe_trace
@@ -30,6 +30,7 @@ from eventide.report.page._document import document
 from eventide.report.page._flame import flame_graph
 from eventide.report.page._index import PageIndex, describe
 from eventide.report.page._job import make_job_page
+from eventide.report.page._places import Places
 from eventide.report.page._races import MOST, Missing, missing_edges, race_section, verdict_chip
 from eventide.sanitizer import Findings
 from eventide.trace import Trace
@@ -55,13 +56,14 @@ def make_page(
     """
     view = View(trace)
     missing = missing_edges(findings, view) if findings is not None else []
-    index, built = _fitted(view, report, missing, math.inf if exact else limit)
-    races = race_section(findings, _places(index)) if findings is not None else ""
-    lanes = _lanes_of_devices(index)
-    left_out = describe(index.detail)
-    note = f'<p class="note">{text(left_out)}</p>' if left_out else ""
+    shown = _shown(view)
+    index, built = _fitted(view, shown, report, missing, math.inf if exact else limit)
+    places = Places(index)
+    races = race_section(findings, places.of_races()) if findings is not None else ""
+    notes = [describe(index.detail), _about_samples(report, sampled=shown is not view)]
+    note = "".join(f'<p class="note">{text(each)}</p>' for each in notes if each)
     main = [
-        races, _figures.key_figures(report), _first_screen(report, findings, lanes), *_drawings(view, report, note),
+        races, _figures.key_figures(report), _first_screen(report, findings, places), *_drawings(view, report, note),
         _html.edits(report.edits), _html.tables(report, lint(view)),
     ]  # fmt: skip
     return document(
@@ -75,10 +77,10 @@ def make_page(
     )
 
 
-def _first_screen(report: Report, races: Findings | None, lanes: Mapping[str, int]) -> str:
+def _first_screen(report: Report, races: Findings | None, places: Places) -> str:
     """Findings, and beside them where the time went, if that is known."""
     before = min(len(races.found), MOST) if races is not None else 0
-    left = _html.finding_list(report, lanes, before + 1) + _html.unknown_list(report)
+    left = _html.finding_list(report, places.of, before + 1) + _html.unknown_list(report)
     right = _figures.breakdown_bars(report) + _figures.step_columns(report)
     return f'<div class="first"><div>{left}</div><div>{right}</div></div>' if right else left
 
@@ -90,10 +92,29 @@ def _drawings(view: View, report: Report, note: str) -> tuple[str, str]:
     return both if report.breakdown.devices else (both[1], both[0])
 
 
-def _fitted(view: View, report: Report, missing: list[Missing], limit: float) -> tuple[PageIndex, dict[str, Any]]:
+def _shown(view: View) -> View:
+    """What the timeline has: the sampled stacks too, in the window of the trace."""
+    trace = with_sampled_spans(view)
+    if trace is view.trace:
+        return view
+    shown = View(trace)
+    shown.window = view.window
+    return shown
+
+
+def _about_samples(report: Report, *, sampled: bool) -> str:
+    """How to read the tracks of samples, or that they would be too many boxes."""
+    if sampled:
+        return "Tracks of samples: a box is what neighbouring samples have in common; shorter calls may be missing."
+    return "The samples are too many for the timeline: the sampled stacks have all." if report.samples.count else ""
+
+
+def _fitted(
+    analysed: View, shown: View, report: Report, missing: list[Missing], limit: float
+) -> tuple[PageIndex, dict[str, Any]]:
     """The first step of the ladder that fits; the last one whatever it takes."""
     for detail in LADDER:
-        index = PageIndex(view, report, detail, missing)
+        index = PageIndex(shown, analysed, report, detail, missing)
         built = index.build(math.inf if detail is LADDER[-1] else limit)
         if built is not None:
             return index, built
@@ -106,24 +127,3 @@ def make_findings(findings: Findings, title: str, trace: Trace | None = None) ->
         return make_page(trace, gather(trace, title), findings=findings)
     chip = verdict_chip(findings)
     return document(title, findings.summary, race_section(findings), command="eventide check", chip=chip)
-
-
-def _places(index: PageIndex) -> Mapping[int, str]:
-    """The link of each finding: the time that shows both accesses, with a margin, and the lane of the first."""
-    found = {}
-    for edge in index.missing:
-        start = index.view.start[[edge.one, edge.other]] - index.low
-        end = index.view.end[[edge.one, edge.other]] - index.low
-        margin = max((int(end.max()) - int(start.min())) // 4, 1)
-        lane = int(index.spans.place[edge.one])
-        found[edge.finding] = f"#v={int(start.min()) - margin},{int(end.max()) + margin}&l={lane}"
-    return found
-
-
-def _lanes_of_devices(index: PageIndex) -> Mapping[str, int]:
-    """The lane of each device that is shown first: where its idle time is."""
-    found: dict[str, int] = {}
-    for number, lane in enumerate(index.lanes):
-        if index.view.track_kind[lane.track] == "stream":
-            found.setdefault(index.view.device(lane.track), number)
-    return found

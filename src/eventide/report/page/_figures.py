@@ -77,7 +77,7 @@ def _device(name: str, part: Part, lane: Lane | None) -> str:
     bars = f"<h3>{text(name)} <small>{f.time(part.wall)}</small></h3>{_bar(parts, part.wall, styles)}"
     if lane is None or not lane.idle:
         return bars
-    shades = {cause: f"cause{place}" for place, cause in enumerate(CAUSES)} | {"unknown": "unknown"}
+    shades = {cause: f"cause-{cause.replace(' ', '-')}" for cause in CAUSES}
     return f"{bars}<h3>Why it was idle <small>{f.time(lane.idle)}</small></h3>{_bar(causes, lane.idle, shades)}"
 
 

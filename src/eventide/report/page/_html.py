@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -58,25 +58,17 @@ def unknown_list(report: Report) -> str:
     return f'<section id="unknown"><h2>Not known</h2><ul class="unknowns">{items}</ul></section>' if items else ""
 
 
-def finding_list(report: Report, lanes: Mapping[str, int], first: int = 1) -> str:
-    """Numbered from `first`: the findings of the sanitizer come before. `lanes` has the first lane of each device."""
-    items = "".join(
-        _finding(each, report.idle.start, number, lanes.get(str(each.values.get("device"))))
-        for number, each in enumerate(findings(report), first)
-    )
+def finding_list(report: Report, where: Callable[[Finding], str | None], first: int = 1) -> str:
+    """Numbered from `first`: the findings of the sanitizer come before. `where` has the link of each, if it has one."""
+    items = "".join(_finding(each, number, where(each)) for number, each in enumerate(findings(report), first))
     nothing = "No rule found anything." if report.spans or report.samples.count else "There is nothing in the trace."
     listed = f'<ol class="findings">{items}</ol>' if items else f'<p class="note">{nothing}</p>'
     return f'<section id="findings"><h2>Findings</h2>{listed}</section>'
 
 
-def _finding(finding: Finding, origin: int, number: int, lane: int | None) -> str:
+def _finding(finding: Finding, number: int, where: str | None) -> str:
     """The sentence, what to do, a link to its place on the timeline, and the rule."""
-    link = ""
-    if finding.place is not None:
-        start, end = finding.place
-        margin = max((end - start) // 4, 1)
-        where = f"#v={start - margin - origin},{end + margin - origin}{'' if lane is None else f'&l={lane}'}"
-        link = f'<a href="{text(where)}">Show on the timeline</a> '
+    link = "" if where is None else f'<a href="{text(where)}">Show on the timeline</a> '
     remedy = _COMMAND.sub(r"<code>\1</code>", text(finding.remedy or ""))
     todo = f'<span class="todo">{remedy}</span>' if remedy else ""
     sure = "" if finding.confidence == CONFIDENCES[0] else f", {finding.confidence}"

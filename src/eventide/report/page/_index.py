@@ -29,16 +29,22 @@ _POINTED = 200  # spans of a finding that keep their arguments, the longest
 
 
 class PageIndex:
-    """Encodes a trace and its report at one level of detail."""
+    """Encodes a trace and its report at one level of detail.
 
-    def __init__(self, view: View, report: Report, detail: Detail, missing: Sequence[Missing] = ()) -> None:
-        self.view, self.report, self.detail, self.missing = view, report, detail, missing
+    `view` has what is shown: the spans of the report, which are `analysed`, and behind them those of samples.
+    """
+
+    def __init__(
+        self, view: View, analysed: View, report: Report, detail: Detail, missing: Sequence[Missing] = ()
+    ) -> None:
+        self.view, self.analysed, self.report, self.detail, self.missing = view, analysed, report, detail, missing
         self.blocks = Blocks()
         self.tracks = shown_tracks(view)
         self.lanes = view.remember("lanes of the page", lambda: lanes_of(view, self.tracks))
         pointed = np.empty(0, np.int64) if detail.arguments else pointed_at(view, report)
-        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, slack=report.path.slack, pointed=pointed)
-        self.low, high = view.window
+        slack = np.pad(report.path.slack, (0, view.count - analysed.count), constant_values=-1)
+        self.low, high = analysed.window
+        self.spans = SpanBlocks(view, self.lanes, detail, self.blocks, slack=slack, pointed=pointed)
         self.wall = high - self.low
 
     def build(self, limit: float = math.inf) -> dict[str, Any] | None:
@@ -93,7 +99,11 @@ class PageIndex:
 
     def _gaps(self, place: dict[int, int]) -> list[dict[str, Any]]:
         """Idle time of each device, above its first stream: a piece for each cause of a gap, so that sums are exact."""
-        found = [] if self.view.count > STREAM_GAPS else self._gaps_of(idle(self.view, by="stream").table, place, True)
+        found = (
+            []
+            if self.analysed.count > STREAM_GAPS
+            else self._gaps_of(idle(self.analysed, by="stream").table, place, True)
+        )
         return [*self._gaps_of(self.report.idle.table, place, False), *found]
 
     def _gaps_of(self, table: pa.Table, place: dict[int, int], by_stream: bool) -> list[dict[str, Any]]:
@@ -108,8 +118,6 @@ class PageIndex:
         for device, track in several if by_stream else single:
             name = self.view.stream(track) if by_stream else ""
             mine = np.flatnonzero((streams == name) & (devices == device)) if table.num_rows else np.empty(0, np.int64)
-            if len(mine) == 0:
-                continue
             mine = mine[np.argsort(start[mine], kind="stable")]
             parts = causes[:, mine].T
             gap, cause = np.nonzero(parts)
@@ -150,7 +158,7 @@ class PageIndex:
         span = table.column("span").fill_null(-1).to_numpy()
         start, duration = table.column("start").to_numpy(), table.column("duration").to_numpy()
         lane = np.where(span >= 0, self.spans.place[np.maximum(span, 0)] + 1, 0) if self.view.count else span + 1
-        return self._chained(start, duration, lane)
+        return self._chained(start, duration, lane) if lane.any() else None
 
     def _chained(self, start: Ints, duration: Ints, value: Ints) -> dict[str, Any]:
         """Disjoint intervals with a value, in nanoseconds from the start of the page."""
@@ -202,13 +210,14 @@ class PageIndex:
 
 
 def shown_tracks(view: View) -> list[int]:
-    """Streams by device first, then threads by how much they recorded, then what else has spans."""
+    """Streams by device first, then threads by how much they recorded, then what else has spans: main threads first."""
     used = np.unique(view.track).tolist() if view.count else []
     streams = [track for track in view.stream_tracks if track in set(used)]
     streams += [track for track in used if view.track_kind[track] == "stream" and track not in set(streams)]
     counts = dict(zip(*(each.tolist() for each in np.unique(view.track, return_counts=True)), strict=True))
     threads = sorted((track for track in used if view.track_kind[track] == "thread"), key=lambda t: -counts[t])
     others = [track for track in used if track not in {*streams, *threads}]
+    others.sort(key=lambda track: view.track_tid[track] is None or view.track_tid[track] != view.track_pid[track])
     return [*streams, *threads, *others]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
+import pyarrow.compute as pc
 
 from eventide._util import format as f
 from eventide.analysis import cut_short
@@ -43,7 +46,21 @@ def _path(report: Report) -> tuple[str, Match] | None:
     share = time / path.wall
     chosen = _rule(report, kind, time)
     sure = INFERRED if path.inferred and chosen != "path-unrecorded" else None
-    return chosen, Match(share, values, 0.3 * share, confidence=sure)
+    return chosen, Match(share, values, 0.3 * share, _longest(report, kind, row.name if row else ""), sure)
+
+
+def _longest(report: Report, kind: str, name: str) -> tuple[int, int] | None:
+    """The longest piece of the path of a kind and a name: a name that is "" is that of none."""
+    table = report.path.table
+    same = pc.and_(
+        pc.equal(pc.cast(table.column("kind"), "string"), kind), pc.equal(pc.cast(table.column("name"), "string"), name)
+    )
+    pieces = table.select(["start", "duration"]).filter(pc.fill_null(same, False))
+    if not pieces.num_rows:
+        return None
+    start, duration = (column.to_numpy() for column in pieces.columns)
+    longest = int(duration.argmax())
+    return int(start[longest]), int(start[longest] + duration[longest])
 
 
 def _rule(report: Report, kind: str, time: int) -> str:
@@ -127,7 +144,7 @@ def path_unrecorded(report: Report) -> Iterator[Match]:
     }
     for match in _match(report, "path-unrecorded"):
         values = {**match.values, "how": how.get(str(report.metadata.get("source")))}
-        yield Match(match.share, values, match.weight)
+        yield replace(match, values=values)
 
 
 @rule(
