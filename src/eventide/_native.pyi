@@ -869,6 +869,16 @@ def torch_operators_mute(on: bool) -> None:
 def torch_operators_muted() -> bool:
     """Whether another source records the operators of this thread."""
 
+def torch_operator_in_detail(name: str) -> None:
+    """
+    The other source records this operator of a muted thread, and calls it once more.
+    """
+
+def torch_operators_hide(on: bool) -> None:
+    """
+    What a muted thread calls from True until False belongs to the other source.
+    """
+
 def torch_operators_recorded() -> int:
     """The number of operators that became spans in this process."""
 

@@ -70,7 +70,7 @@ def test_inputs_are_those_that_torch_profiler_writes(tmp_path) -> None:
     ours = [
         (event["name"], json.dumps([event["args"].get(key) for key in KEYS]))
         for event in events
-        if event.get("cat") == "cpu_op"
+        if event.get("cat") == "cpu_op" and "args" in event  # composite operators have none
     ]
     assert len(ours) >= 15
     assert [row for row in ours if row not in known] == []
@@ -79,9 +79,9 @@ def test_inputs_are_those_that_torch_profiler_writes(tmp_path) -> None:
 def test_operators_have_indices_in_the_order_of_their_ends() -> None:
     with et.profile(record_shapes=True) as prof:
         exercise()
-    assert [about["Ev Idx"] for _, about in operators(prof.result.trace)] == list(
-        range(len(operators(prof.result.trace)))
-    )
+    indices = [about["Ev Idx"] for _, about in operators(prof.result.trace) if about]
+    assert indices == list(range(len(indices)))
+    assert len(indices) >= 15
 
 
 def test_nested_tensors_are_recorded_with_their_shapes(caplog) -> None:
@@ -95,7 +95,7 @@ def test_nested_tensors_are_recorded_with_their_shapes(caplog) -> None:
     products = [about for name, about in operators(prof.result.trace) if name == "aten::mul"]
     assert products
     assert products[0]["Input Dims"][0] == []  # it has none; torch writes the same
-    jagged = [about for _, about in operators(prof.result.trace) if [2, -1, 3] in about["Input Dims"]]
+    jagged = [about for _, about in operators(prof.result.trace) if [2, -1, 3] in about.get("Input Dims", [])]
     assert jagged
     prof.result.trace.check()
 
@@ -125,6 +125,16 @@ def test_memory_columns_agree_with_those_of_torch() -> None:
     assert rows["aten::add"].memory == expected["aten::add"] == 4000
     assert rows["part"].memory == expected["part"]
     assert "self mem" in str(prof.result.table())
+
+
+def test_views_and_operators_in_place_allocate_nothing() -> None:
+    weights = torch.ones(8, 8)
+    with et.profile(profile_memory=True) as prof:
+        weights.t().add_(1)
+        torch.split(weights, 4)
+        torch.mul(weights, 2, out=weights)
+    assert {row.name: row.memory for row in prof.result.rows() if row.memory} == {}
+    assert prof.result.profiler["peak_memory"] == {}
 
 
 def test_handles_of_a_backend_resolve_to_submodules_of_torch() -> None:
@@ -165,17 +175,22 @@ def test_collection_of_operators_can_be_switched_off_and_on_again() -> None:
     assert "aten::neg" in set(prof.result.trace.spans["name"].to_pylist())
 
 
-def test_rows_of_key_averages_have_torch_s_names_and_counts() -> None:
+@pytest.mark.parametrize("options", [{}, {"record_shapes": True}, {"with_stack": True, "profile_memory": True}])
+def test_rows_of_key_averages_have_torch_s_names_and_counts(options) -> None:
+    """Composite operators, and those inside of others, too."""
+    net = torch.nn.Linear(4, 4)
+
     def work() -> None:
         (torch.ones(4, 4) @ torch.ones(4, 4)).relu()
+        net(torch.ones(2, 4)).reshape(4, 2).contiguous().to(torch.float64) + 1
 
     work()
     with torch.profiler.profile(record_shapes=True) as theirs:
         work()
-    with et.profile() as prof:
+    with et.profile(**options) as prof:
         work()
     expected = {row.key: row.count for row in theirs.key_averages()}
-    ours = {row.key: row.count for row in prof.key_averages()}
+    ours = {row.key: row.count for row in prof.key_averages() if row.key != "[memory]"}
     assert ours == expected
     assert hidden(prof.key_averages()[0], theirs.key_averages()[0], ROW) == []
     assert hidden(prof.events()[0], theirs.events()[0], EVENT) == []

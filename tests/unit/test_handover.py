@@ -1,8 +1,10 @@
 """Host threads that hand over to each other, under the sanitizer."""
 
 import asyncio
+import multiprocessing.connection
 import os
 import queue
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -143,6 +145,74 @@ def hand_over_with_pipe(first, second):
     os.close(write)
 
 
+def hand_over_with_closed_pipe(first, second):
+    read, write = os.pipe()
+    thread = threading.Thread(target=lambda: (first(), os.close(write)))
+    thread.start()
+    assert os.read(read, 1) == b""
+    second()
+    thread.join(TIMEOUT)
+    os.close(read)
+
+
+def hand_over_with_pair_of_sockets(first, second):
+    here, there = socket.socketpair()
+    with here, there:
+        thread = threading.Thread(target=lambda: (first(), there.sendall(b"1")))
+        thread.start()
+        assert here.recv(1) == b"1"
+        second()
+        thread.join(TIMEOUT)
+
+
+def hand_over_with_connection(first, second):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def client():
+            with socket.create_connection(server.getsockname()) as there:
+                first()
+                there.send(b"1")
+
+        thread = threading.Thread(target=client)
+        thread.start()
+        here, _ = server.accept()
+        with here, here.makefile("rb") as file:
+            assert file.read(1) == b"1"
+            second()
+        thread.join(TIMEOUT)
+
+
+def hand_over_with_multiprocessing_pipe(first, second, duplex=False):
+    here, there = multiprocessing.Pipe(duplex)
+    thread = threading.Thread(target=lambda: (first(), there.send(1)))
+    thread.start()
+    assert here.recv() == 1
+    second()
+    thread.join(TIMEOUT)
+
+
+def hand_over_with_multiprocessing_pair(first, second):
+    hand_over_with_multiprocessing_pipe(first, second, duplex=True)
+
+
+def hand_over_with_timer(first, second):
+    """What a Timer, a thread and an executor call is a function of the program, not one of theirs."""
+    event = threading.Event()
+    thread = threading.Thread(target=lambda: (first(), threading.Timer(0, event.set).start()))
+    thread.start()
+    assert event.wait(TIMEOUT)
+    second()
+    thread.join(TIMEOUT)
+
+
+def hand_over_with_event_as_job(first, second):
+    event = threading.Event()
+    with ThreadPoolExecutor(2) as executor:
+        executor.submit(lambda: (first(), executor.submit(event.set)))
+        assert executor.submit(event.wait).result(TIMEOUT)
+        second()
+
+
 def hand_over_with_done(first, second):
     with ThreadPoolExecutor(1) as executor:
         future = executor.submit(first)
@@ -216,8 +286,9 @@ def test_a_hand_over_that_may_be_unseen_makes_a_finding_possible(stream, other, 
     if OLDER_LOCK.locked():
         OLDER_LOCK.release()
     assert [(f.kind, f.certainty, f.doubt) for f in findings] == [("race", "possible", "unseen")]
-    assert "a host thread has waited for 'fill'; a hand-over of it that is not traced would order the two" in str(
-        findings
+    assert (
+        "a host thread, or a work without accesses, is after 'fill'; its hand-over, if not traced, orders the two"
+        in str(findings)
     )
 
 
@@ -227,6 +298,55 @@ def test_a_race_that_no_hand_over_can_order_is_certain(stream, other):
         stream.submit(fill, array)  # no thread has waited for it
         Background(lambda: other.submit(total, array).result(TIMEOUT)).result()
     assert [(f.kind, f.certainty) for f in findings] == [("race", "certain")]
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+@pytest.mark.parametrize("between", [True, False])
+def test_work_without_accesses_may_signal_what_comes_before_it(device, between):
+    """Its function has another purpose: it may hand over through memory alone."""
+    array, flag = np.zeros(4), []
+    with et.sanitize() as findings, et.Stream.open(device) as one, et.Stream.open(device) as two:
+        one.submit(fill, array)
+        if between:
+            one.submit(et.work(flag.append, name="signal", reads=()), 1)
+        two.submit(total, array)
+        two.synchronize(TIMEOUT)
+        one.synchronize(TIMEOUT)
+    assert [(f.kind, f.doubt) for f in findings] == [("race", "unseen" if between else "")]
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+def test_work_may_be_the_signal_itself(device):
+    """Also where the function is called from Python, as on sim."""
+    array, event = np.zeros(4), threading.Event()
+    with et.sanitize() as findings, et.Stream.open(device) as one, et.Stream.open(device) as two:
+        one.submit(fill, array)
+        one.submit(et.work(event.set, reads=()))
+        assert event.wait(TIMEOUT)
+        two.submit(total, array)
+        two.synchronize(TIMEOUT)
+    assert list(findings) == []
+
+
+def test_sockets_behave_as_before():
+    with et.sanitize():
+        one, two = socket.socketpair()
+        with one, two:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.recv(1)
+            two.send(b"12")
+            buffer = bytearray(2)
+            assert (one.recv_into(buffer), bytes(buffer)) == (2, b"12")
+        with socket.socket() as unconnected, pytest.raises(OSError, match="not connected"):
+            unconnected.recv(1)
+        here, there = multiprocessing.Pipe()
+        there.close()
+        with pytest.raises(EOFError):
+            here.recv()
+        here.close()
+        with pytest.raises(OSError, match="closed"):
+            here.send(1)
 
 
 def test_our_own_locks_order_nothing():
@@ -246,7 +366,8 @@ def test_our_own_locks_order_nothing():
 
 
 def test_nothing_stays_patched_afterwards():
-    places = (threading.Thread, threading.Event, queue.Queue, threading, queue, os, asyncio.BaseEventLoop)
+    places = (threading.Thread, threading.Event, queue.Queue, threading, queue, os, asyncio.BaseEventLoop, socket)
+    places += (socket.socket, multiprocessing.connection.Connection)
     before = [dict(vars(place)) for place in places]
     with et.sanitize():
         assert threading.Lock is not before[3]["Lock"]
@@ -254,7 +375,7 @@ def test_nothing_stays_patched_afterwards():
             lock = threading.RLock()
         assert threading.Lock is not before[3]["Lock"]
     for place, names in zip(places, before, strict=True):
-        assert {name: vars(place)[name] for name in names} == names
+        assert dict(vars(place)) == names
     with lock, lock:
         assert lock.acquire(timeout=1)
         lock.release()

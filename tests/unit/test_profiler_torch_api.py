@@ -79,6 +79,12 @@ def test_rows_are_grouped_by_input_shape_and_by_the_inner_frames() -> None:
         sample().key_averages(group_by_stack_n=-1)
 
 
+def test_rows_have_no_overloads_to_group_by():
+    plain, grouped = sample().key_averages(), sample().key_averages(False, 0, True)
+    assert sorted(row.key for row in grouped) == sorted(row.key for row in plain)
+    assert {row.overload_name for row in grouped} == {""}
+
+
 def test_events_are_spans_with_parents_and_children() -> None:
     events = sample().events()
     assert [event.name for event in events] == ["outer", "kernel", "inner", "inner"]

@@ -33,6 +33,7 @@ POSSIBLE_ALTHOUGH_RIGHT: dict[str, str] = {}  # at most two, each with the reaso
 POSSIBLE_BUGS = {
     "pool_of_threads": "a thread that has waited for its own work could hand over in a way that is unseen",
     "pool_of_multiprocessing": "a thread of the pool that has written could hand over in a way that is unseen",
+    "work_that_continues_itself": "work without accesses that follows the write could signal in a way that is unseen",
     **dict.fromkeys(
         (
             "ring_behind_a_bounded_queue",

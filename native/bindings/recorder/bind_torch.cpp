@@ -22,6 +22,10 @@ void bind_torch(nb::module_& m) {
           "This thread is muted from True until False, which is optional. Calls nest.");
     m.def("torch_operators_muted", &torch::operators_muted,
           "Whether another source records the operators of this thread.");
+    m.def("torch_operator_in_detail", &torch::operator_in_detail, nb::arg("name"),
+          "The other source records this operator of a muted thread, and calls it once more.");
+    m.def("torch_operators_hide", &torch::hide_operators, nb::arg("on"),
+          "What a muted thread calls from True until False belongs to the other source.");
     m.def("torch_operators_recorded", &torch::operators_recorded,
           "The number of operators that became spans in this process.");
     m.def("torch_operators_probe", &torch::probe_operator, nb::arg("which"),

@@ -30,6 +30,48 @@ struct Begun {
     uint32_t generation = 0;
     uint32_t track = 0;
     int exceptions = 0;  // being handled then
+    int depth = 0;       // in Nest, from 1 on; 0: of a thread that is not muted
+};
+
+// The operators that run on a muted thread, outermost first. The other source records some of them, in detail; the
+// others are recorded here: composite ones, and those inside the implementation of one with details.
+struct Nest {
+    static constexpr int most = 64;  // deeper ones are not recorded
+    int depth = 0;
+    uint64_t in_detail = 0;        // bit d: the other source records it
+    const char* names[most] = {};  // each operator has one name, at one address
+    const char* again = nullptr;   // the other source calls this one now, whose next call is not another operator
+    bool hidden = false;           // the other source is at work for itself
+
+    // Its depth, or 0: not to be recorded.
+    int enter(const char* name) {
+        const bool repeated = std::exchange(again, nullptr) == name && name;
+        if (hidden || depth >= most) return 0;
+        names[depth] = name;
+        const uint64_t bit = uint64_t{1} << depth;
+        in_detail = repeated ? in_detail | bit : in_detail & ~bit;
+        return ++depth;
+    }
+
+    // Whether it is to be recorded.
+    bool leave(int of) {
+        depth = of - 1;
+        again = nullptr;
+        return !(in_detail >> depth & 1);
+    }
+
+    // torch reports the call of the other source as another operator, inside of the one that it is called for.
+    void details(const char* name) {
+        const auto is = [&](int at, const char* expected) {
+            return at >= 0 && names[at] && std::strcmp(names[at], expected) == 0;
+        };
+        const bool called = is(depth - 1, "PythonDispatchMode");
+        if (called) in_detail |= uint64_t{1} << (depth - 1);
+        const int at = depth - 1 - called;
+        if (!is(at, name)) return;
+        in_detail |= uint64_t{1} << at;
+        again = names[at];
+    }
 };
 
 // RecordFunctionCallback of its headers. The probability is followed by one flag a scope and three other
@@ -59,6 +101,7 @@ std::atomic<uint64_t> recorded{0};
 
 std::atomic<int> other_sources{0};  // of muted threads
 thread_local constinit int muted = 0;
+thread_local constinit Nest nest;
 constexpr int gradient_look = 2;
 thread_local constinit bool probing = false;  // this thread runs operators of the calibration, not of the program
 thread_local constinit int probe_slot = -1;   // which of `seen` this thread's next operator (2: gradient) is stored in
@@ -81,15 +124,24 @@ std::unique_ptr<Begun> starts(const void* function) {
             std::memcpy(&seen[size_t(std::exchange(probe_slot, -1))], function, sizeof(Words));
         return nullptr;
     }
-    if (sort != Sort::annotations && operators_muted()) return nullptr;  // only operators have another source
+    int depth = 0;
+    if (sort != Sort::annotations && operators_muted()) {  // only operators have another source
+        depth = nest.enter(functions.name(function));
+        if (!depth) return nullptr;
+    }
     const uint32_t generation = recorder::on.load(std::memory_order_relaxed);
     Put put(generation, recorder::WithoutThreadName());  // torch has released the GIL
-    if (!put) return nullptr;
+    if (!put) {
+        if (depth) nest.leave(depth);
+        return nullptr;
+    }
     auto begun = std::make_unique<Begun>();
+    begun->depth = depth;
     begun->generation = generation;
     begun->track = put.lane().track;
     begun->exceptions = std::uncaught_exceptions();
     begun->start = now_ns();
+    if (depth) return begun;
     const Gradients::Place place{begun->start, begun->track, generation};
     if constexpr (sort == Sort::operators) gradients.forward(function, functions.this_thread, place);
     if constexpr (sort == Sort::gradients) gradients.backward(function, put, place);
@@ -100,6 +152,7 @@ template <Sort sort>
 void ends(const void* function, Begun* begun) {
     if (!begun) return;
     const int64_t end = now_ns();
+    if (begun->depth && !nest.leave(begun->depth)) return;
     Put put(begun->generation, recorder::WithoutThreadName());
     if (!put) return;
     const char* given = functions.name(function);
@@ -174,6 +227,14 @@ void set_other_source(bool on) noexcept {
 
 void mute_operators(bool on) noexcept {
     muted += on ? 1 : -1;
+}
+
+void operator_in_detail(const char* name) noexcept {
+    nest.details(name);
+}
+
+void hide_operators(bool on) noexcept {
+    nest.hidden = on;
 }
 
 bool operators_muted() noexcept {

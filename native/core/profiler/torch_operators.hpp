@@ -26,12 +26,16 @@ struct Scopes {
 void start_operators(const Scopes& scopes);
 // Stops recording. Operators that run are still recorded when they end.
 void stop_operators() noexcept;
-// Another source records the operators of muted threads, from `true` to `false`; several may at a time.
+// Another source records operators of muted threads in detail, from `true` to `false`; several may at a time.
 void set_other_source(bool on) noexcept;
 // This thread is muted from `true` to `false`, which is optional; calls nest.
 void mute_operators(bool on) noexcept;
-// Whether another source records the operators of this thread.
+// Whether another source records operators of this thread.
 bool operators_muted() noexcept;
+// The other source records the operator of that name, which this muted thread has called, and calls it once more.
+void operator_in_detail(const char* name) noexcept;
+// What this muted thread calls from `true` to `false` belongs to the other source.
+void hide_operators(bool on) noexcept;
 // How many were recorded, in the life of the process.
 uint64_t operators_recorded() noexcept;
 

@@ -186,6 +186,7 @@ void Engine::submit(const At& at, uint64_t id, std::span<const Range> reads, std
     ++s.count;
     ++st.coverage.works;
     st.coverage.known += known;
+    if (known && reads.empty() && writes.empty()) s.quiet = s.point();
     if (s.clocks.empty() || !s.clocks.back().second.known.shares(s.known) ||
         !s.clocks.back().second.begun.shares(s.begun)) {
         s.clocks.emplace_back(s.count, s.point());

@@ -85,7 +85,7 @@ struct Piece {
 enum class Doubt : uint8_t {
     none,
     inside,  // a signal from inside of one of the two orders them, if what it does after that leaves these bytes alone
-    unseen,  // a host thread has waited for the first: a hand-over of it that is not traced would order the two
+    unseen,  // a host thread, or a work without accesses, follows the first: its hand-over may not be traced
     bytes,   // the bytes are an upper bound of what is accessed
     order,   // with predict: hand-over between host threads orders them in this run
 };

@@ -61,6 +61,8 @@ struct Agent {
     uint64_t running = 0;                           // the count of the work whose function acts now (enter_work)
     std::deque<std::pair<uint64_t, Point>> inside;  // what functions had acquired when they returned, by count
 
+    Point quiet;  // of its newest work that declares to access no memory; count 0: none
+
     Point point() const { return {known, slot, count, begun}; }
 };
 

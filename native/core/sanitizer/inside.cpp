@@ -128,6 +128,11 @@ Doubt Engine::State::doubt(const Entry& first, const Entry& second, const Agent&
     for (const auto& [id, t] : threads)
         if (!(id & function_bit) && !acts(*t) && (t->slot == first.slot || t->known[first.slot] >= first.count))
             return Doubt::unseen;
+    // The function of a work without accesses has another purpose, which may be to signal.
+    for (const auto& [_, s] : streams)
+        if (s->quiet.count > (s->slot == first.slot ? first.count : 0) &&
+            (s->slot == first.slot || s->quiet.known[first.slot] >= first.count))
+            return Doubt::unseen;
     return Doubt::none;
 }
 

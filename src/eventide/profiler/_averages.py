@@ -29,6 +29,7 @@ class KeyAverage:
         return nanoseconds / 1000 if self.row.on == "device" else 0.0
 
     key = property(lambda self: self.row.name, doc="The name.")
+    overload_name = property(lambda self: "", doc="Names have no overloads, as in torch by default.")  # noqa: ARG005
     count = property(lambda self: self.row.count, doc="How many spans.")
     flops = property(lambda self: self.row.flops, doc="Floating-point operations, if they were requested.")
     device_type = property(lambda self: "CPU" if self.row.on == "host" else "device", doc="Where they ran.")

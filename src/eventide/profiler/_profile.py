@@ -271,9 +271,11 @@ class profile:  # noqa: N801  (a verb, as in torch.profiler: ``with et.profile()
         """As ``result.export_stacks``."""
         self.result.export_stacks(path, metric)
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> KeyAverages:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> KeyAverages:
         """Torch's way to the table: ``prof.key_averages().table(sort_by="self_cpu_time_total")``."""
-        return self.result.key_averages(group_by_input_shape, group_by_stack_n)
+        return self.result.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def events(self) -> Events:
         """As ``result.events``: every span, with torch's names."""

@@ -101,8 +101,16 @@ class ProfilerResult:
 
         return report(self.trace, path, title=title)
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> KeyAverages:
-        """The rows of the table with torch's names: ``key_averages().table(sort_by="self_cpu_time_total")``."""
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,  # noqa: ARG002 - see below
+    ) -> KeyAverages:
+        """The rows of the table with torch's names: ``key_averages().table(sort_by="self_cpu_time_total")``.
+
+        Names have no overloads, as in torch unless its experimental option asks for them; so these group nothing.
+        """
         from eventide.profiler._averages import KeyAverages
 
         return KeyAverages(self, by_shape=group_by_input_shape, by_stack=group_by_stack_n)

@@ -2,8 +2,8 @@
 
 Details come from a TorchDispatchMode, below autograd: what runs, forward and backward. Such a mode belongs to one
 thread; the profiled thread has it during the profile, others while they are inside the profiled module. Profiles at the
-same time share this: an operator is recorded once, with all requested details. Operators of other threads, and all
-without details, come from torch's callbacks (_operators.py).
+same time share this: an operator is recorded once, with all requested details. Composite operators, those of other
+threads, and all without details come from torch's callbacks (_operators.py).
 """
 
 from __future__ import annotations
@@ -160,6 +160,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not installed 
                 parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
                 return parts
+        _native.torch_operator_in_detail(func._schema.name)  # noqa: SLF001  (as below)
         start = time.monotonic_ns()
         try:
             out = func(*args, **kwargs)
@@ -181,12 +182,15 @@ class _Call(NamedTuple):
 
 def _record_guarded(call: _Call, start: int, end: int) -> None:
     """One operator is complete. An error of Eventide is logged once and never reaches the program."""
+    _native.torch_operators_hide(True)
     try:
         _record(call, start, end)
     except Exception:  # noqa: BLE001  (never into the program)
         if not _local.__dict__.get("failed"):
             _local.failed = True
             _log.exception("an operator of torch was not recorded: %s", call.func)
+    finally:
+        _native.torch_operators_hide(False)
 
 
 def _record(call: _Call, start: int, end: int) -> None:
@@ -204,7 +208,7 @@ def _record(call: _Call, start: int, end: int) -> None:
         if requested("with_flops"):
             _count_flops(call, about, module)
         for memory in {one.memory for one in _listeners if one.memory is not None}:
-            memory.track(call.out, max(start, end - 1))
+            memory.track(call.out, max(start, end - 1), (call.args, call.kwargs))
     if _native.torch_operators_muted():  # else autograd entered the mode on its own thread, and the callbacks record it
         record_span(call.func._schema.name, "op", start, end, about, stack=requested("with_stack"))  # noqa: SLF001  (as above)
 

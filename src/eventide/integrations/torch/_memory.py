@@ -24,19 +24,16 @@ class TorchMemory:
         self.peak: dict[str, int] = {}
         self._closed = False
 
-    def track(self, out: Any, at_ns: int) -> None:
-        """Track the storages of an operator's result; views of known storages add nothing."""
-        if isinstance(out, torch.Tensor):
-            self._track_one(out, at_ns)
-        elif isinstance(out, list | tuple):
-            for one in out:
-                self.track(one, at_ns)
-
-    def _track_one(self, tensor: Any, at_ns: int) -> None:
-        if tensor.layout is not torch.strided or tensor.device.type == "meta":
+    def track(self, out: Any, at_ns: int, given: Any) -> None:
+        """Track the storages of an operator's result, but not those of its arguments: it did not allocate them."""
+        made = _storages(out)
+        if made.keys() <= self._live.keys():
             return
-        storage = tensor.untyped_storage()
-        key, size = storage._cdata, storage.nbytes()  # noqa: SLF001  (the identity of a storage, shared by its views)
+        for key in made.keys() - _storages(given).keys():
+            self._track_one(key, *made[key], at_ns)
+
+    def _track_one(self, key: int, tensor: Any, storage: Any, at_ns: int) -> None:
+        size = storage.nbytes()
         device = str(tensor.device) if tensor.device.index is not None else f"{tensor.device.type}:0"
         with self._lock:
             if not size or key in self._live or self._closed:
@@ -61,3 +58,19 @@ class TorchMemory:
         with self._lock:
             self._closed = True
             self._live.clear()
+
+
+def _storages(value: Any) -> dict[int, tuple[Any, Any]]:
+    """The tensors in a result, or in arguments, and their storages, by the identity that views of one share."""
+    found = {}
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, torch.Tensor) and one.layout is torch.strided and one.device.type != "meta":
+            storage = one.untyped_storage()
+            found[storage._cdata] = one, storage  # noqa: SLF001  (it has no other identity)
+    return found

@@ -1,20 +1,13 @@
-"""Channels between threads that are not locks: SimpleQueue, pipes, and an event loop's call_soon_threadsafe."""
+"""Channels between threads that are not locks: SimpleQueue, and an event loop's call_soon_threadsafe."""
 
 from __future__ import annotations
 
 import functools
-import os
 import queue
-import stat
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from eventide import _native
-
-_pipes: dict[tuple[int, int], int] = {}
-"""Of each pipe, by device and inode: its token."""
-_pipes_lock = threading.Lock()  # made before anything is patched
 
 
 def make_simple_queue(original: Any) -> Any:
@@ -45,48 +38,6 @@ def make_simple_queue(original: Any) -> Any:
     return SimpleQueue
 
 
-def make_write(original: Callable[..., int]) -> Callable[..., int]:
-    """Replaces ``os.write``: to a pipe it signals."""
-
-    @functools.wraps(original)
-    def write(fd: int, data: Any, /) -> int:
-        if token := _token_of_pipe(fd):
-            _native.host_signal(token)
-        return original(fd, data)
-
-    return write
-
-
-def make_read(original: Callable[..., bytes]) -> Callable[..., bytes]:
-    """Replaces ``os.read``: from a pipe it receives."""
-
-    @functools.wraps(original)
-    def read(fd: int, length: int, /) -> bytes:
-        data = original(fd, length)
-        if token := _token_of_pipe(fd):
-            _native.host_wait(token)
-        return data
-
-    return read
-
-
-def _token_of_pipe(fd: int) -> int:
-    try:
-        about = os.fstat(fd)
-    except (OSError, TypeError, OverflowError):
-        return 0  # the call itself raises
-    if not stat.S_ISFIFO(about.st_mode):
-        return 0
-    with _pipes_lock:
-        return _pipes.setdefault((about.st_dev, about.st_ino), _native.new_token())
-
-
-def forget_pipes() -> None:
-    """The system uses the numbers of a pipe again."""
-    with _pipes_lock:
-        _pipes.clear()
-
-
 def make_call_soon_threadsafe(original: Callable[..., Any]) -> Callable[..., Any]:
     """Replaces that of ``asyncio.BaseEventLoop``: the loop's thread receives before it calls."""
 
@@ -104,8 +55,8 @@ def _received(token: int, callback: Callable[..., Any], *args: Any) -> Any:
     return callback(*args)
 
 
-PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
-    (queue, "SimpleQueue", make_simple_queue),
-    (os, "write", make_write),
-    (os, "read", make_read),
+PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = ((queue, "SimpleQueue", make_simple_queue),)
+PATCHES_OF_LOOPS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("BaseEventLoop", "call_soon_threadsafe", make_call_soon_threadsafe),
 )
+"""Of ``asyncio``, which may not be imported yet."""

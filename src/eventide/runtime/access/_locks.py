@@ -94,11 +94,12 @@ _WITH_OWN_RULES = frozenset(
 """Of classes whose methods signal and receive as a whole; the locks inside of them order more than they promise."""
 
 
-def guards_inner_state() -> bool:
-    """True if the caller of the caller is this package, a queue, a Semaphore ...: the lock guards its own state.
+def guards_inner_state(own: str = "eventide.runtime.access._barriers") -> bool:
+    """True if the caller of the caller is a queue, a Semaphore, a module of this package that begins with `own` ...
 
-    What such locks order is not a hand-over of the program, and would hide its races. Work may be the patched function
-    itself, which nothing in Python has called.
+    Then the lock guards the state of that, orders nothing that the program hands over, and would hide its races.
+    Other modules of this package make locks and call functions of the program, such as ``event.set`` as work or as
+    the function of a Timer. Work may be the patched function itself, which nothing in Python has called.
     """
     frame: FrameType | None = sys._getframe(1).f_back  # noqa: SLF001 - the only way to the caller without a stack
     while frame is not None and frame.f_globals.get("__name__") == "threading":
@@ -106,7 +107,7 @@ def guards_inner_state() -> bool:
             return True
         frame = frame.f_back
     module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
-    return module.startswith("eventide.") or module in {
+    return module.startswith(own) or module in {
         "queue",
         "concurrent.futures.thread",
         "concurrent.futures._base",
@@ -115,9 +116,9 @@ def guards_inner_state() -> bool:
 
 def make_lock(original: Callable[[], Any]) -> Callable[[], Any]:
     """Replaces ``threading.Lock``."""
-    return lambda: original() if guards_inner_state() else _Tracked(original())
+    return lambda: original() if guards_inner_state("eventide.") else _Tracked(original())
 
 
 def make_rlock(original: Callable[[], Any]) -> Callable[[], Any]:
     """Replaces ``threading.RLock``."""
-    return lambda: original() if guards_inner_state() else _TrackedRLock(original())
+    return lambda: original() if guards_inner_state("eventide.") else _TrackedRLock(original())

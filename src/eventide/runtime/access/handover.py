@@ -1,14 +1,16 @@
 """Signals between host threads, reported to the hooks while ``start()`` is in effect.
 
-Thread start and join, queues, locks, Conditions, Events, Semaphores, Barriers, Futures of executors, pipes and
+Thread start and join, queues, locks, Conditions, Events, Semaphores, Barriers, Futures of executors, pipes, sockets and
 ``call_soon_threadsafe`` of an event loop are patched while active and restored after. A hand-over is a signal by one
 thread and a wait by another, joined by a token; the patched functions otherwise behave as before. Queues, Semaphores,
 Events and executors order what they promise: the locks inside of them are not reported. Not detected: a ``Lock``,
-``RLock`` or ``SimpleQueue`` that was made before, sockets, and threads that communicate through memory alone.
+``RLock`` or ``SimpleQueue`` that was made before, and threads that communicate through memory alone.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import queue
 import sys
 import threading
@@ -19,13 +21,14 @@ from typing import Any
 
 from eventide import _native
 from eventide._util.on_import import ImportHook, when_imported
-from eventide.runtime.access import _barriers, _channels, _futures
+from eventide.runtime.access import _barriers, _bytes, _channels, _futures
 from eventide.runtime.access._locks import guards_inner_state, is_tracked, make_lock, make_rlock, token_of
 from eventide.runtime.access._permits import forget_permits, make_acquire, make_release, permits_of
 
 _users = 0
-_originals: list[tuple[Any, str, Any]] = []
-_loops: list[ImportHook] = []  # waits for asyncio to be imported
+_originals: list[tuple[Any, str, Any]] = []  # what is inherited: _INHERITED
+_INHERITED = object()
+_later: list[ImportHook] = []  # modules that may not be imported yet
 _starting = threading.RLock()  # guards the three above
 
 _items: weakref.WeakKeyDictionary[Any, dict[int, deque[int]]] = weakref.WeakKeyDictionary()
@@ -39,22 +42,25 @@ def start() -> None:
     with _starting:
         _users += 1
         if _users == 1:
-            for owner, name, make in (*_PATCHES, *_barriers.PATCHES, *_channels.PATCHES, *_futures.PATCHES):
+            modules = _PATCHES, _barriers.PATCHES, _bytes.PATCHES, _channels.PATCHES, _futures.PATCHES
+            for owner, name, make in itertools.chain.from_iterable(modules):
                 _patch(owner, name, make)
-            _loops.append(when_imported("asyncio", _patch_loops))
+            for module, patches in _PATCHES_ON_IMPORT:
+                _later.append(when_imported(module, functools.partial(_patch_module, module, patches)))
 
 
 def _patch(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     original = getattr(owner, name)
-    _originals.append((owner, name, original))
+    _originals.append((owner, name, original if name in vars(owner) else _INHERITED))
     setattr(owner, name, make(original))
 
 
-def _patch_loops() -> None:
+def _patch_module(module: str, patches: tuple[tuple[str, str, Callable[[Any], Any]], ...]) -> None:
     with _starting:
         if _users:
-            loop = sys.modules["asyncio"].BaseEventLoop
-            _patch(loop, "call_soon_threadsafe", _channels.make_call_soon_threadsafe)
+            there = sys.modules[module]
+            for owner, name, make in patches:
+                _patch(getattr(there, owner) if owner else there, name, make)
 
 
 def stop() -> None:
@@ -63,10 +69,12 @@ def stop() -> None:
     with _starting:
         _users -= 1
         if _users == 0:
-            _loops.pop().close()
+            while _later:
+                _later.pop().close()
             while _originals:
-                setattr(*_originals.pop())
-            _channels.forget_pipes()
+                owner, name, original = _originals.pop()
+                delattr(owner, name) if original is _INHERITED else setattr(owner, name, original)
+            _bytes.forget()
             forget_permits()
 
 
@@ -233,4 +241,9 @@ _PATCHES: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (queue.Queue, "task_done", _signals),
     (queue.Queue, "join", _waits),
     *(((queue.Queue, "shutdown", _signals),) if hasattr(queue.Queue, "shutdown") else ()),
+)
+_PATCHES_ON_IMPORT = (
+    ("asyncio", _channels.PATCHES_OF_LOOPS),
+    ("socket", _bytes.PATCHES_OF_SOCKETS),
+    ("multiprocessing.connection", _bytes.PATCHES_OF_CONNECTIONS),
 )

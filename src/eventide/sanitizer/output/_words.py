@@ -131,7 +131,8 @@ def doubt_text(finding: Finding, names: StreamNames) -> str:
     return {
         "inside": "a signal from inside of work orders the two only if that work leaves these bytes alone after it: "
         "split the work at the signal, or wait for its end (an event, its Future)",
-        "unseen": f"a host thread has waited for {first}; a hand-over of it that is not traced would order the two",
+        "unseen": f"a host thread, or a work without accesses, is after {first}; "
+        "its hand-over, if not traced, orders the two",
         "bytes": "the declared bytes are an upper bound; declare exactly what is accessed",
         "order": "only the order of host threads in this run forbids it",
     }.get(finding.doubt, "")
