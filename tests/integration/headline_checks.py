@@ -64,6 +64,12 @@ def blocking_copies(finding: Finding, facts: Facts, report: Report) -> Iterator[
         yield f"copies to the device take {share:.0%} of the time in calls that block"
 
 
+def blocking_launches(finding: Finding, facts: Facts, report: Report) -> Iterator[str]:
+    yield from idle(finding, facts, report)
+    if (share := _in_launches(facts)) <= 0.5:
+        yield f"calls that launch what they wait for take {share:.0%} of the time in calls that block"
+
+
 def queue_empty(finding: Finding, facts: Facts, report: Report) -> Iterator[str]:
     yield from idle(finding, facts, report)
     low, high = _device(finding, facts).gaps[-1]
@@ -85,6 +91,19 @@ def blocked_by_copies(finding: Finding, facts: Facts, report: Report) -> Iterato
     share = _to_device(facts)
     if share <= 0.5:
         yield f"copies to the device take {share:.0%} of the time in calls that block"
+
+
+def blocked_by_launches(finding: Finding, facts: Facts, report: Report) -> Iterator[str]:
+    yield from blocked(finding, facts, report)
+    if (share := _in_launches(facts)) <= 0.5:
+        yield f"calls that launch what they wait for take {share:.0%} of the time in calls that block"
+
+
+def _in_launches(facts: Facts) -> float:
+    own = [
+        s.end - s.start for s, work in facts.blocking if work and s.args.get("correlation") == work.args["correlation"]
+    ]
+    return sum(own) / max(sum(call.end - call.start for call, _ in facts.blocking), 1)
 
 
 def _to_device(facts: Facts) -> float:
@@ -178,9 +197,11 @@ CHECKS: dict[str, Check] = {
     "exposed-copies": copies,
     "host-blocked": blocked,
     "host-blocked-by-copies": blocked_by_copies,
+    "host-blocked-by-launches": blocked_by_launches,
     "host-bottleneck": host_bottleneck,
     "idle-allocator": host_late,
     "idle-blocking-copies": blocking_copies,
+    "idle-blocking-launches": blocking_launches,
     "idle-capture": idle,
     "idle-data-loading": host_late,
     "idle-driver-call": host_late,

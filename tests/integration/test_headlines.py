@@ -85,6 +85,27 @@ def test_the_check_computes_busy_blocked_and_what_filled_a_gap(tmp_path):
     assert contradictions(report, facts) == []
 
 
+def test_launching_calls_that_wait_for_their_work_are_time_of_the_device(tmp_path):
+    events = []
+    for number in range(5):
+        at = 200.0 * number
+        events += [
+            event({**CALL, "cat": "cpu_op"}, "aten::mm", at, 190),
+            event(CALL, "cudaLaunchKernel", at + 80, 100, correlation=number + 1),
+            event(KERNEL, "gemm", at + 88, 90 + number, correlation=number + 1),  # the last ends 2 us late
+        ]
+    facts = facts_of(write(tmp_path / "t.json.gz", {"traceEvents": events}))
+    trace = et.open_trace(tmp_path / "t.json.gz")
+    assert facts is not None
+    assert len(facts.blocking) == len(syncs(trace).each) == 5
+    assert (syncs(trace).total, syncs(trace).skew) == (500_000, 2_000)
+    report = gather(trace, "t")
+    assert HOST not in trace.report()  # the host is in such a call for half of the time, and works for the rest
+    assert critical_path(trace).kinds["compute"] == 457_000  # 2 us and 1 us of it after the calls
+    assert contradictions(report, facts) == []
+    assert "Let the host launch ahead of the device: unset CUDA_LAUNCH_BLOCKING" in " ".join(trace.report().split())
+
+
 def test_a_host_in_copies_of_an_amd_device_is_not_the_bottleneck():
     trace = et.open_trace(real_trace("amd_mi300_flux"))
     assert "The device is the bottleneck: the critical path is 89 % compute" in " ".join(trace.report().split())

@@ -91,7 +91,7 @@ def facts_of(path: Path) -> Facts | None:
     busiest = max(done.values(), key=lambda device: device.busy)
     launched = {s.args["correlation"]: s for s in work if s.args.get("correlation")}
     launching = [s for s in calls if s.args.get("correlation") in launched]
-    blocking = _outermost(_blocking(calls, launched))
+    blocking = _outermost(_blocking(calls, launched) + _launches_that_wait(calls, work))
     blocking = [(call, awaited or _last_of_thread(call, launching, launched)) for call, awaited in blocking]
     threads = {s.place for s in launching}
     gaps = busiest.gaps
@@ -173,6 +173,26 @@ def _blocking(calls: list[Slice], launched: dict[Any, Slice]) -> list[tuple[Slic
         waits = copy and not re.search("Pinned|Device -> Device|DtoD", copy.name) and copy.start < call.end
         if copy and waits and copy.end <= call.end + STAGING:
             found.append((call, copy))
+    return found
+
+
+def _launches_that_wait(calls: list[Slice], work: list[Slice]) -> list[tuple[Slice, Slice | None]]:
+    """Calls of a name that returns, nine times of ten, as the 50 us of work or more that it launched end."""
+    ended: dict[Any, Slice] = {}
+    for s in work:
+        of = s.args.get("correlation")
+        if of and "mem" not in s.category and (of not in ended or ended[of].end < s.end):
+            ended[of] = s
+    by_name: dict[str, list[tuple[Slice, Slice]]] = {}
+    for call in calls:
+        if (last := ended.get(call.args.get("correlation"))) is not None:
+            by_name.setdefault(call.name, []).append((call, last))
+    found: list[tuple[Slice, Slice | None]] = []
+    for pairs in by_name.values():
+        long = [(call, s) for call, s in pairs if s.end - s.start >= 50_000]
+        late = [s.end - call.end for call, s in long if 2 * (s.end - call.end) <= min(100_000, s.end - s.start)]
+        if len(long) >= 3 and len(late) * 10 >= 9 * len(long):
+            found += [(call, s) for call, s in pairs if s.end <= call.end + max(0, *late)]
     return found
 
 

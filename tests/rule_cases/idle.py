@@ -63,6 +63,14 @@ def long_work(time: int) -> Trace:
     return b.trace(source="kineto")
 
 
+def launched(returns: int) -> Trace:
+    """Four calls, 200 us apart, that launch 90 us of work and return so many ns after their start."""
+    b = Builder()
+    for start in range(0, 800_000, 200_000):
+        b.launch((start, start + returns), "gemm", start + 5_000, start + 95_000)
+    return b.trace(source="kineto")
+
+
 late = gap(inside=("load", 100, 890, "annotation"))
 context = gap(inside=("cudaGetDevice", 100, 890, "runtime"))
 IDLE = {"device": "cuda:0", "idle": 802, "wall": 1000}
@@ -93,6 +101,12 @@ CASES = [
         {"idle": 1800, "part": 1100, "wall": 2000}, lambda: copies("Memcpy DtoH (Device -> Pageable)"),
         remedy=PIN + "see `eventide trace syncs`.",
     ),
+    Case(
+        "idle-blocking-launches", lambda: launched(100_000), {"idle": 340_000, "part": 315_000, "gaps": 3},
+        lambda: launched(20_000), confidence="inferred",
+        remedy="Let the host launch ahead of the device: unset CUDA_LAUNCH_BLOCKING; see `eventide trace syncs`.",
+    ),
+    Case("idle-host-late", lambda: launched(20_000), {"part": 315_000}, lambda: launched(100_000)),
     Case("idle-compile", made(gap(inside=("inductor", 100, 890, "compile"))), {**IDLE, "part": 790}, made(late)),
     Case(
         "idle-capture", captured, {**IDLE, "part": 700, "gaps": 1, "worst": 700}, made(late),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eventide.trace import Trace
 from tests.rule_cases.case import Case, busy, gap, made
-from tests.rule_cases.idle import copies, late, unlaunched
+from tests.rule_cases.idle import copies, late, launched, unlaunched
 from tests.trace_builder import Builder
 
 
@@ -15,6 +15,14 @@ def beside(category: str, *, hidden: int) -> Trace:
     b.launch((3, 4), "moved", 500, 600, stream=8, category=category)
     b.launch((4, 5), "gemm", 600 - hidden, 1000)
     return b.trace(source="test")
+
+
+def unlaunched_among_launched() -> Trace:
+    """Work whose call is recorded, and after a gap of 800 ns some whose call is not."""
+    b = Builder()
+    b.launch((0, 2), "gemm", 2, 100)
+    b.work("gemm", 900, 1000)
+    return b.trace(source="kineto")
 
 
 def synchronized(times: int) -> Trace:
@@ -174,6 +182,11 @@ CASES = [
         "host-blocked-by-copies", lambda: waited_for_copy("Pageable"), {"count": 1, "total": 780},
         lambda: waited_for_copy("Pinned"),  # pinned memory is no advice for memory that is pinned
     ),
+    Case(
+        "host-blocked-by-launches", lambda: launched(100_000), {"count": 4, "total": 400_000, "worked": 360_000},
+        lambda: launched(20_000), confidence="inferred",
+    ),
+    Case("host-bottleneck", made(late), {"kind": "host"}, lambda: launched(100_000)),
     Case("compile-time", lambda: compiled(10), {"compiles": 1, "time": 10, "wall": 1000}, lambda: compiled(9)),
     Case(
         "slow-step", lambda: steps(100, 100, 120, 100), {"step": "ProfilerStep#2", "time": 120, "median": 100},
@@ -198,6 +211,10 @@ CASES = [
     Case(
         "unknown-waits", lambda: unknown_waits("kineto"), {"unknown": 886, "option": OPTION}, made(late),
         confidence="unknown",
+    ),
+    Case(
+        "unknown-waits", unlaunched_among_launched, {"unknown": 800, "option": None}, made(late), confidence="unknown",
+        says="The cause of 800 ns of idle time: most of it before work whose launch is not recorded.",
     ),
     Case("unknown-launches", unlaunched, {"unknown": 800}, lambda: unknown_waits("kineto"), confidence="unknown"),
     Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eventide.analysis import memory, summary, syncs
+from eventide.analysis import idle, memory, summary, syncs
 from tests.kineto_files import CALL, KERNEL, event, read, rows
 
 
@@ -100,3 +100,33 @@ def test_the_streams_of_ascend_are_device_work_and_its_summaries_are_no_threads(
         ("AscendCL@aclrtSynchronizeStreamWithTimeout", 42_000)
     ]
     assert "No device work" not in trace.report()
+
+
+def arrow(kind: str, name: str, number: str, source: tuple[int, float], target: tuple[int, float]) -> list[Any]:
+    ends = (("s", source), ("f", target))
+    both = {"name": name, "cat": kind, "id": number, "tid": 10, "bp": "e"}
+    return [{**both, "ph": phase, "pid": pid, "ts": time} for phase, (pid, time) in ends]
+
+
+def test_the_arrows_of_ascend_tie_work_to_the_call_that_launched_it_and_else_to_the_operator(tmp_path):
+    base = {"ph": "X", "tid": 10}
+    trace = read(
+        tmp_path / "t.json",
+        [
+            *(named("process_name", pid, name) for pid, name in ((1, "Python"), (2, "Ascend Hardware"), (4, "CANN"))),
+            named("thread_name", 2, "Stream 5", 10),
+            event({**base, "pid": 1}, "aten::mm", 0, 60),
+            event({**base, "pid": 4}, "AscendCL@aclnnMatmul", 30, 10),
+            event({**base, "pid": 2}, "MatMulV2", 50, 20),
+            event({**base, "pid": 1}, "aten::add", 100, 40),
+            event({**base, "pid": 2}, "Add", 150, 20),
+            *arrow("async_npu", "torch_to_npu", "1", (1, 0), (2, 50)),
+            *arrow("HostToDevice", "HostToDevice77", "77", (4, 30), (2, 50)),
+            *arrow("async_npu", "torch_to_npu", "2", (1, 100), (2, 150)),
+        ],
+    )
+    assert rows(trace, "edges", "kind") == ["launch", "launch"]
+    spans = trace.tables["spans"].to_pylist()
+    tied = {spans[to]["name"]: spans[source]["name"] for source, to in rows(trace, "edges", "from_span", "to_span")}
+    assert tied == {"MatMulV2": "AscendCL@aclnnMatmul", "Add": "aten::add"}
+    assert idle(trace).lanes[0].causes == {"host late": 30_000 + 30_000, "launch": 10_000 + 40_000, "unknown": 20_000}

@@ -1,7 +1,8 @@
 """Host calls: which one launched each work item, what the work waited for, and which calls blocked the host.
 
 Synchronizations block by definition. A copy from or to pageable memory blocks as well: the driver's call returns when
-the copy is through the stream, whether or not its name has `Async`.
+the copy is through the stream, whether or not its name has `Async`. So do calls that launch work and wait for it, as
+those of CUDA with CUDA_LAUNCH_BLOCKING=1 do.
 """
 
 from __future__ import annotations
@@ -134,15 +135,17 @@ _MOST_SKEW = 1_000_000  # ns: more is no disagreement of clocks
 class Blocking:
     """Rows of the calls by start, and for each the work that it waited for last; -1 where it is not recorded.
 
-    `inferred` marks work that no edge ties to the call: the last that its thread had launched, which ended as the call
-    returned. `skew` is how long after the return of a call the work that it waited for ends, at most: the clocks of
-    host and device disagree, or the driver copies from a buffer of its own. Differences up to it are no order.
+    `inferred` marks what no edge says: that the call waited for the last work that its thread had launched, which ended
+    as it returned, or that a launching call waited for its own. `skew` is how long after the return of a call the work
+    that it waited for ends, at most: the clocks of host and device disagree, or the driver copies from a buffer of its
+    own. Differences up to it are no order.
     """
 
     rows: Ints
     source: Ints
     inferred: Bools
     skew: int
+    launching: Bools  # calls that launched what they waited for, copies not among them
 
 
 def blocking_of(view: View) -> Blocking:
@@ -153,16 +156,46 @@ def _blocking(view: View) -> Blocking:
     rows = np.flatnonzero(view.in_categories("sync") & view.on_kind("thread"))
     source, tied = _sources(view, rows)
     calls, copies, sure = _copies(view)
-    skew = _skew(view, np.concatenate((rows, calls[sure])), np.concatenate((source, copies[sure])))
+    launching, work, long = _launches_that_wait(view)
+    shown = (rows, calls[sure], launching[long]), (source, copies[sure], work[long])
+    skew = _skew(view, np.concatenate(shown[0]), np.concatenate(shown[1]))
     source[(source >= 0) & ~tied & (view.end[source] > view.end[rows] + skew)] = -1
     guess = _as_it_returned(view, rows, skew)
     inferred = (source < 0) & (guess >= 0)
     source = np.where(inferred, guess, source)
     over = view.end[copies] <= view.end[calls] + skew
-    rows, source = np.concatenate((rows, calls[over])), np.concatenate((source, copies[over]))
-    inferred = np.concatenate((inferred, np.zeros(int(over.sum()), bool)))
+    own = view.end[work] <= view.end[launching] + skew
+    counts = (len(rows), int(over.sum()), int(own.sum()))
+    rows = np.concatenate((rows, calls[over], launching[own]))
+    source = np.concatenate((source, copies[over], work[own]))
+    inferred = np.concatenate((inferred, np.repeat((False, True), counts[1:])))
+    launches = np.repeat((False, False, True), counts)
     order = np.argsort(view.start[rows], kind="stable")
-    return Blocking(rows[order], source[order], inferred[order], skew)
+    return Blocking(rows[order], source[order], inferred[order], skew, launches[order])
+
+
+_LONG = 50_000  # ns: work that ends as its call returns and is that long was waited for
+_LEAST = 3  # calls with such work: fewer may have returned then by chance
+
+
+def _launches_that_wait(view: View) -> tuple[Ints, Ints, Bools]:
+    """Calls of names whose calls return when the work that they launched ends; the last work of each, if it is long.
+
+    Nine of ten calls that launch long work do: they return after its end, or by less than half of it before.
+    """
+    call = launches_of(view).call
+    work = np.flatnonzero((view.bits > 0) & (view.bits != COPY) & (call >= 0))
+    work = work[view.in_categories("runtime")[call[work]]]
+    work = work[np.lexsort((view.end[work], call[work]))]
+    work = work[np.append(call[work][1:] != call[work][:-1], True)] if len(work) else work
+    calls = call[work]
+    early = view.end[work] - view.end[calls]  # by how much the call returned before the end
+    ended = (early <= np.minimum(_NEAR, view.duration[work] // 2)) & (view.start[work] >= view.start[calls])
+    long = view.duration[work] >= _LONG
+    names, size = view.name[calls], len(view.names)
+    count, good = np.bincount(names[long], minlength=size), np.bincount(names[long & ended], minlength=size)
+    habit = ((count >= _LEAST) & (good * 10 >= count * 9))[names]
+    return calls[habit], work[habit], (long & ended)[habit]
 
 
 def _matching(view: View, pattern: re.Pattern[str], rows: Ints) -> Bools:

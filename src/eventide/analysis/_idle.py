@@ -98,7 +98,10 @@ def _time_in(parts: dict[int, Ints], bit: int, but: int = 0) -> Ints:
 
 
 def _doings(view: View, track: int) -> tuple[Shares, tuple[Ints, Ints]]:
-    """When the thread compiled, allocated, blocked and captured; and its synchronizations as disjoint intervals."""
+    """When the thread compiled, allocated, blocked and captured; and its synchronizations as disjoint intervals.
+
+    Work that ends after the call that waited for it, by no more than the clocks differ, ended in it.
+    """
     rows = view.host_by_track.get(track, np.empty(0, np.int64))
     allocator = np.array([bool(_ALLOCATOR.search(name)) for name in view.names], dtype=bool)
     blocking = blocking_of(view)
@@ -109,7 +112,7 @@ def _doings(view: View, track: int) -> tuple[Shares, tuple[Ints, Ints]]:
         _UNSEEN: rows[np.isin(rows, blocking.rows[blocking.source < 0])],
     }
     syncs = chosen[_SYNC]
-    low, high, _ = union(view.start[syncs], view.end[syncs])
+    low, high, _ = union(view.start[syncs], view.end[syncs] + blocking.skew)
     times = {bit: (view.start[some], view.end[some]) for bit, some in chosen.items()}
     return shares({**times, _CAPTURE: captures(view, track)}), (low, high)
 

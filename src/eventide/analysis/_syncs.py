@@ -31,6 +31,7 @@ class Sync:
     returned: int | None  # from then until the call returned
     line: str | None
     inferred: bool  # no edge says what it waited for: the last work of its thread ended as it returned
+    launching: bool  # it launched what it waited for, which is no copy
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,13 @@ def syncs(trace: Trace | View) -> Syncs:
     found = blocking_of(view)
     rows = found.rows
     outer = _around(view)
-    calls = zip(rows.tolist(), found.source.tolist(), found.inferred.tolist(), strict=True)
-    each = tuple(_sync(view, row, source, outer, inferred=inferred) for row, source, inferred in calls)
+    columns = (rows, found.source, found.inferred, found.launching)
+    each = tuple(_sync(view, outer, *call) for call in zip(*(column.tolist() for column in columns), strict=True))
     total = int(view.duration[rows].sum())
     return Syncs(start, end - start, len(rows), total, _table(each), each, found.skew)
 
 
-def _sync(view: View, row: int, source: int, outer: Ints, *, inferred: bool) -> Sync:
+def _sync(view: View, outer: Ints, row: int, source: int, *how: bool) -> Sync:
     begin, end = int(view.start[row]), int(view.end[row])
     around = int(outer[row])
     waited = returned = None
@@ -106,7 +107,7 @@ def _sync(view: View, row: int, source: int, outer: Ints, *, inferred: bool) -> 
         waited,
         returned,
         line_of(view, int(view.stack[row])),
-        inferred,
+        *how,
     )
 
 

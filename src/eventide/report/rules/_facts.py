@@ -37,3 +37,17 @@ def mostly_copies(syncs: Syncs) -> bool:
     """
     copies = (sync for sync in syncs.each if _TO_DEVICE.search(sync.waited_for or ""))
     return sum(sync.duration for sync in copies) * 2 > syncs.total
+
+
+def mostly_launches(syncs: Syncs) -> bool:
+    """Whether most of the blocked time is in calls that launched work and waited for it."""
+    return sum(sync.duration for sync in syncs.each if sync.launching) * 2 > syncs.total
+
+
+_UNSET = {"cuda": "unset CUDA_LAUNCH_BLOCKING", "hip": "unset AMD_SERIALIZE_KERNEL and HIP_LAUNCH_BLOCKING"}
+
+
+def launch_ahead(report: Report) -> str | None:
+    """How to make the launches of these devices return at once; None where it is not known."""
+    ways = {_UNSET.get(kind_of(lane.device)) for lane in report.idle.lanes}
+    return ways.pop() if len(ways) == 1 else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from eventide._util import format as f
 from eventide.analysis import PHASES
 from eventide.report._gather import Report
-from eventide.report.rules._facts import is_torch, mostly_copies
-from eventide.report.rules._rule import Match, rule
+from eventide.report.rules._facts import is_torch, launch_ahead, mostly_copies, mostly_launches
+from eventide.report.rules._rule import INFERRED, Match, rule
 
 _MOST_OF_STEPS = 0.6  # the least weight of compiling that is most of the steps: above that of their other parts
 _BLOCKED = (
@@ -62,13 +63,34 @@ def _calls(count: int, total: int) -> str:
 
 @rule(
     "host-blocked",
-    condition="Calls that blocked the host took 2 % of the time or more, most of it not in copies to the device.",
+    condition=(
+        "Calls that blocked the host took 2 % of the time or more, most of it neither in copies to the device nor in "
+        "calls that launch work."
+    ),
     says=_BLOCKED,
     remedy="See which with `eventide trace syncs`.",
 )
 def host_blocked(report: Report) -> Iterator[Match]:
     """Over all threads. Behind a busy device it costs nothing, so that the time counts in which that was idle."""
-    return _blocked(report) if not mostly_copies(report.syncs) else iter(())
+    other = mostly_copies(report.syncs) or mostly_launches(report.syncs)
+    return _blocked(report) if not other else iter(())
+
+
+@rule(
+    "host-blocked-by-launches",
+    condition=(
+        "Calls that blocked the host took 2 % of the time or more, most of it in calls that launch work and return "
+        "when it ends: nine of ten calls of a name do, of those whose work takes 50 us or more."
+    ),
+    says=_BLOCKED,
+    remedy="Let the host launch ahead of the device[: {ahead}]; see `eventide trace syncs`.",
+    confidence=INFERRED,
+)
+def host_blocked_by_launches(report: Report) -> Iterator[Match]:
+    """Such as with CUDA_LAUNCH_BLOCKING=1, which is for finding errors."""
+    if mostly_launches(report.syncs):
+        for match in _blocked(report):
+            yield replace(match, values={**match.values, "ahead": launch_ahead(report)})
 
 
 @rule(

@@ -12,7 +12,7 @@ import numpy as np
 
 from eventide.analysis import Lane
 from eventide.report._gather import Report
-from eventide.report.rules._facts import is_torch, kind_of, mostly_copies, worst_gap
+from eventide.report.rules._facts import is_torch, kind_of, launch_ahead, mostly_copies, mostly_launches, worst_gap
 from eventide.report.rules._rule import INFERRED, RECORDED, UNKNOWN, Match, rule
 
 _SHOWN = 3  # devices with a sentence of their own, most idle time first
@@ -168,7 +168,7 @@ _SYNCHRONIZED = "because the host had synchronized and nothing was queued"
     "idle-synchronization",
     condition=(
         "Most of a device's idle time passed while or after the host was in a call that blocked, until it launched "
-        "again; most of the blocked time is not in copies to the device."
+        "again; most of the blocked time is neither in copies to the device nor in calls that launch work."
     ),
     says=_IDLE + _SYNCHRONIZED + _WORST + _HOST,
     remedy="Remove synchronizations between launches ({reads}); see `eventide trace syncs`.",
@@ -176,7 +176,7 @@ _SYNCHRONIZED = "because the host had synchronized and nothing was queued"
 )
 def synchronization(report: Report) -> Iterator[Match]:
     """Reading a result is what makes most programs synchronize."""
-    if mostly_copies(report.syncs):
+    if mostly_copies(report.syncs) or mostly_launches(report.syncs):
         return
     reads = ".item(), .cpu(), printing a tensor" if is_torch(report.metadata) else "reading or printing a result"
     for _, match in _lanes(report, "synchronization"):
@@ -201,6 +201,24 @@ def blocking_copies(report: Report) -> Iterator[Match]:
     for _, match in _lanes(report, "synchronization"):
         values = {**match.values, "how": how}
         yield replace(match, values=values)
+
+
+@rule(
+    "idle-blocking-launches",
+    condition=(
+        "As idle-synchronization, and most of the blocked time is in calls that launch work and return when it has "
+        "ended."
+    ),
+    says=_IDLE + "because each launching call waited for its work, and nothing was queued" + _WORST + _HOST,
+    remedy="Let the host launch ahead of the device[: {ahead}]; see `eventide trace syncs`.",
+    confidence=INFERRED,
+)
+def blocking_launches(report: Report) -> Iterator[Match]:
+    """The device waits while the host prepares the next launch."""
+    if mostly_launches(report.syncs):
+        for _, match in _lanes(report, "synchronization"):
+            values = {**match.values, "ahead": launch_ahead(report)}
+            yield replace(match, values=values, confidence=INFERRED)
 
 
 @rule(

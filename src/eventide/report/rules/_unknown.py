@@ -24,6 +24,14 @@ def _at_end(report: Report) -> int:
     return int(table.column("unknown").to_numpy()[last].sum())
 
 
+def _before_unlaunched(report: Report) -> int:
+    """Idle time before work that no recorded call launched."""
+    table = report.idle.table
+    loose = table.column("submit").is_null().to_numpy() & table.column("next").is_valid().to_numpy()
+    loose &= table.column("start").to_numpy() != report.idle.start
+    return int(table.column("unknown").to_numpy()[loose].sum())
+
+
 def _unknown_idle(report: Report) -> Iterator[Match]:
     elsewhere = _at_start(report) + _at_end(report)
     unknown = sum(lane.causes.get("unknown", 0) for lane in report.idle.lanes) - elsewhere
@@ -35,10 +43,7 @@ def _unknown_idle(report: Report) -> Iterator[Match]:
 @rule(
     "unknown-waits",
     condition="Over 5 % of the idle time of devices has no known cause, and launches are recorded.",
-    says=(
-        "The cause of {unknown:time} of idle time: stream waits are not recorded"
-        "[; give torch.profiler experimental_config={option}]."
-    ),
+    says=("The cause of {unknown:time} of idle time: {why}[; give torch.profiler experimental_config={option}]."),
     confidence=UNKNOWN,
     unknowns=True,
 )
@@ -48,8 +53,10 @@ def unknown_waits(report: Report) -> Iterator[Match]:
     option = "torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)"
     if report.launches_known:
         for match in _unknown_idle(report):
-            cuda = is_torch(report.metadata) and "cuda" in devices
-            yield Match(match.share, {**match.values, "option": option if cuda else None})
+            loose = _before_unlaunched(report) * 2 > match.values["unknown"]
+            why = "most of it before work whose launch is not recorded" if loose else "stream waits are not recorded"
+            cuda = is_torch(report.metadata) and "cuda" in devices and not loose
+            yield Match(match.share, {**match.values, "why": why, "option": option if cuda else None})
 
 
 @rule(

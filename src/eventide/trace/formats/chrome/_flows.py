@@ -12,8 +12,8 @@ from eventide.trace.formats.chrome._metadata import OWN_ENDS
 from eventide.trace.linking._columns import NONE, Ints, Mask, Strings
 from eventide.trace.linking._edges import KINDS, WORK, Edges, Rows
 
-# Kineto's names, old and new, of the arrow from a launch to the work.
-_LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda", "launch"}
+# Names of the arrow from a launch to the work: Kineto's, old and new, and those of Ascend's profiler.
+_LAUNCHES = {"ac2g", "async_cpu_to_gpu", "async_gpu", "cpu_to_cuda", "launch", "async_npu", "HostToDevice"}
 _FORWARD = {"fwdbwd", "forward_backward"}
 _TEXT = 2
 
@@ -106,9 +106,11 @@ def _add(edges: Edges, rows: Rows, ties: _Ties, kind: npt.NDArray[np.int8]) -> N
         chosen = ties.only(kind == KINDS.index(word))
         if word == "launch":  # to work alone, and once
             chosen = chosen.only(_are_launches(rows, chosen))
-            late_first = np.argsort(-rows.start[chosen.from_span], kind="stable")  # so that the earliest call stays
-            work, calls = chosen.to_span[late_first], chosen.from_span[late_first]
+            called = rows.is_in("runtime")[chosen.from_span]  # a call rather than the operator around it; the earliest
+            best_last = np.lexsort((-rows.start[chosen.from_span], called))
+            work, calls = chosen.to_span[best_last], chosen.from_span[best_last]
             rows.caller[work], rows.submit[work] = calls, rows.start[calls]
+            chosen = chosen.only(rows.caller[chosen.to_span] == chosen.from_span)
         if len(chosen.to):
             edges.parts.append((KINDS.index(word), chosen.columns()))
 
