@@ -72,7 +72,10 @@ def test_while_a_device_hangs_in_what_follows_a_marker_callbacks_of_others_run(n
             del hung
         gate.open()
         assert entered.wait(TIMEOUT)
+        later = Gate()
+        later.hold(cpu)
         cpu.record_event().notify(lambda _: called.set())
+        later.open()
         assert called.wait(TIMEOUT)
         leave.set()
         cpu.close(TIMEOUT)

@@ -1,4 +1,4 @@
-"""A device whose submit() queues the work and then raises: the work never runs, or its Future fails; nothing is freed."""
+"""A device whose submit() queues the work and then raises: the work never runs, or its Future fails; no crash."""
 
 from __future__ import annotations
 
