@@ -114,7 +114,9 @@ void bind_process(nb::module_& m) {
         },
         nb::arg("callable"), "Called by the main thread as soon as it runs Python code.");
     m.def("now_ns", [] { return now_ns(); }, "The trace's clock: CLOCK_MONOTONIC in nanoseconds.");
-    m.def("callbacks_run", [] { return notifier::completed(); }, "How many tasks the notifier thread has run.");
+    m.def(
+        "callbacks_run", [] { return notifier::completed(); },
+        "How many callbacks and calls of devices the threads for them have run.");
     m.def("after_fork_in_child", [] {
         process::after_fork_in_child();
         after_fork_in_child_python();

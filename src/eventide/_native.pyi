@@ -519,7 +519,7 @@ def now_ns() -> int:
     """The trace's clock: CLOCK_MONOTONIC in nanoseconds."""
 
 def callbacks_run() -> int:
-    """How many tasks the notifier thread has run."""
+    """How many callbacks and calls of devices the threads for them have run."""
 
 def after_fork_in_child() -> None: ...
 

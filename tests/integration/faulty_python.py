@@ -1,4 +1,4 @@
-"""Faulty devices in Python: the one of examples/tiny_device.py with some methods replaced."""
+"""Faulty devices in Python: by default the one of examples/tiny_device.py, with some methods replaced."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Once:
 
 
 @contextlib.contextmanager
-def faulty(**methods: Any) -> Iterator[et.Device]:
+def faulty(backend: type[Any] = Tiny, **methods: Any) -> Iterator[et.Device]:
     """A device with these methods, under a unique name; unregistered afterwards."""
     name = f"wrongpy{next(_numbers)}"  # those of C++ are faulty1 ...
-    et.Device.register(type("Faulty", (Tiny,), {**methods, "type": name, "__doc__": "Faulty on purpose"}))
+    et.Device.register(type("Faulty", (backend,), {**methods, "type": name, "__doc__": "Faulty on purpose"}))
     yield et.Device(name)
     unregister(name)  # not after an error, which is the one to report
 

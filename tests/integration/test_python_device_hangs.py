@@ -54,6 +54,36 @@ def test_while_a_method_hangs_other_streams_continue(name: str) -> None:
         del stream, hung, other, event, background
 
 
+@pytest.mark.parametrize("name", ["close_stream", "open"])
+def test_while_a_device_hangs_in_what_follows_a_marker_callbacks_of_others_run(name: str) -> None:
+    entered, leave, called = threading.Event(), threading.Event(), threading.Event()
+    right = getattr(Tiny, name)
+
+    def hanging(*given: Any) -> Any:
+        entered.set()
+        assert leave.wait(TIMEOUT)
+        return right(*given)
+
+    with faulty(**{name: hanging}) as device:
+        hung, cpu, gate = et.Stream(device), et.Stream("cpu"), Gate()
+        gate.hold(cpu)
+        hung.wait_stream(cpu)
+        if name == "close_stream":
+            del hung
+        gate.open()
+        assert entered.wait(TIMEOUT)
+        later = Gate()
+        later.hold(cpu)
+        cpu.record_event().notify(lambda _: called.set())
+        later.open()
+        assert called.wait(TIMEOUT)
+        leave.set()
+        cpu.close(TIMEOUT)
+        if name == "open":
+            hung.close(TIMEOUT)
+            del hung
+
+
 def test_a_slow_device_gives_correct_results() -> None:
     def slow(name: str) -> Any:
         right = getattr(Tiny, name)

@@ -1,8 +1,9 @@
-"""The threads that poll devices for callbacks: one for each device type."""
+"""The threads of each device type: one polls for callbacks, one closes streams and opens gates."""
 
 import contextlib
 import threading
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -59,29 +60,34 @@ class Passing(Tiny):
     """Registered and removed again"""
 
     type = "passing"
+    closed_on = SimpleQueue()
+
+    def close_stream(self, steps):
+        self.closed_on.put(threading.current_thread().name)
+        super().close_stream(steps)
 
 
-def pollers():
+def device_threads():
     found = 0
     for path in Path("/proc/self/task").glob("*/comm"):
         with contextlib.suppress(OSError):  # a thread that ends
-            found += path.read_text() == "eventide-poll\n"
+            found += path.read_text() in {"eventide-poll\n", "eventide-device\n"}
     return found
 
 
-def test_the_thread_of_a_device_type_that_is_removed_ends():
-    before = pollers()
+def test_the_threads_of_a_device_type_that_is_removed_end():
+    before = device_threads()
     for _ in range(3):
         et.Device.register(Passing)
         stream, called, work = et.Stream("passing"), threading.Event(), threading.Event()
         stream.submit(work.wait, TIMEOUT)
         event = stream.record_event()
         event.notify(lambda event, called=called: called.set())
+        del stream  # the device closes it once the work is complete
         work.set()
         assert called.wait(TIMEOUT)
-        stream.close(TIMEOUT)
-        del stream
+        assert Passing.closed_on.get(timeout=TIMEOUT) == "eventide-device"
         et.Device.unregister("passing")
         event.notify(lambda event: None)  # events of it still exist
         del event
-    eventually(lambda: pollers() <= before, "the threads end")
+    eventually(lambda: device_threads() <= before, "the threads end")

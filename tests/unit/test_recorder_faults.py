@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -240,11 +241,29 @@ def test_a_lock_that_a_killed_process_keeps_for_a_moment_is_waited_for(tmp_path:
     (buffer,) = kill_a_recording(file)
     lock = buffer.open("r+b")
     fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-    end = threading.Timer(0.05, lock.close)
+    end = threading.Timer(0.6, lock.close)  # longer than recovery waits for a process that lives
     end.start()
     recover_trace(file)
     end.join()
     assert marks(et.open_trace(file)) == [1]
+
+
+def test_a_recording_that_stops_while_its_recovery_waits_keeps_its_last_records(tmp_path: Path) -> None:
+    file = tmp_path / "a.eventide"
+    recorder = et.Recorder(file, buffer=1 << 20).start()
+    et.instant("1")
+
+    def stop() -> None:
+        et.instant("2")
+        recorder.stop()
+
+    end = threading.Timer(0.05, stop)
+    end.start()
+    with contextlib.suppress(et.UsageError):  # it had not stopped
+        recover_trace(file)
+    end.join()
+    recorder.close()
+    assert sorted(marks(et.open_trace(file))) == [1, 2]
 
 
 def test_recoveries_while_another_process_looks_for_stale_buffers(tmp_path: Path) -> None:

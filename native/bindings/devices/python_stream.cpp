@@ -231,6 +231,7 @@ class OpenTask final : public Task {
             stream_->set_error(Ref<Failure>(new Failure(e.what())));
         }
     }
+    int16_t device_type() const override { return stream_->device_id.type; }
 
   private:
     const Method& open_;

@@ -192,6 +192,7 @@ class PluginStream final : public DeviceStream {
             }
         }
         bool needs_host_lock() const override { return false; }
+        int16_t device_type() const override { return stream_->device_id.type; }
 
       private:
         PluginStream& held_;

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "hooks/foreign_devices.hpp"
+#include "runtime/notifier.hpp"
 #include "runtime/poller.hpp"
 #include "runtime/stream.hpp"
 
@@ -94,6 +95,7 @@ void remove(const std::string& type) {
                                                "; close and drop its streams first");
     registry().removed[size_t(device->number)].store(true, std::memory_order_relaxed);
     poller::type_removed(device->number);
+    notifier::type_removed(device->number);
 }
 
 // Without a list of them: this is called where no exception may be thrown.

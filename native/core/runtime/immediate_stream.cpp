@@ -17,15 +17,16 @@ uint64_t ImmediateStream::try_submit(Work& work, Ref<Marker>* behind, SubmitList
     Places end;
     Ref<Marker> start;
     Ref<Failure> error;
+    std::string raised;
     try {
         if (!enter(work, end, start, error)) return 0;
-        run_now(work, error);
+        raised = run_now(work, error);
     } catch (const std::exception&) {
         if (work.position) withdraw(work, start.get());
         throw;
     }
     if (listener) listener->on_submitted();
-    Ref<Marker> marker = mark_work(work, end);
+    Ref<Marker> marker = mark_work(work, end, std::move(raised));
     const uint64_t position = marker->position();
     if (behind) *behind = std::move(marker);
     flush();
@@ -60,33 +61,39 @@ bool ImmediateStream::enter(Work& work, Places& end, Ref<Marker>& start, Ref<Fai
     return true;
 }
 
-// Runs the work, or skips it with the error. Throws if the device did not accept it.
-void ImmediateStream::run_now(Work& work, const Ref<Failure>& error) {
+// Runs the work, or skips it with the error. Throws if the device did not accept it. Returns what the device raised
+// while another thread runs the work: that is the error of its marker.
+std::string ImmediateStream::run_now(Work& work, const Ref<Failure>& error) {
     if (error) {
         (void)work.begin();
         work.skip(*error);
         work.outcome.store(Outcome::skipped, std::memory_order_release);
-        return;
+        return {};
     }
     try {
         locks::DeviceCall call;
         device_stream_->submit(work);
     } catch (const Error& e) {
         const Outcome outcome = work.outcome.load(std::memory_order_acquire);
-        if (outcome == Outcome::none) throw;
-        if (outcome != Outcome::ok) return;
+        if (outcome == Outcome::none && refused(work)) throw;
+        if (outcome == Outcome::none) return e.what();
+        if (outcome != Outcome::ok) return {};
         work.failure = Ref<Failure>(new Failure(e.what()));  // it ran, and the device then raised for what it enqueued
         work.fail(*work.failure);
         work.outcome.store(Outcome::failed, std::memory_order_release);
     }
+    return {};
 }
 
-// The marker with which the work completes. The work fails if the device cannot make it.
-Ref<Marker> ImmediateStream::mark_work(Work& work, Places& end) {
+// The marker with which the work completes. The work fails if the device cannot make it, or `raised`.
+Ref<Marker> ImmediateStream::mark_work(Work& work, Places& end, std::string raised) {
     std::lock_guard order(order_);
     const Ref<Marker> marker = end.front().marker;
     marker->work = &work;
-    mark_or_break(*marker);
+    if (raised.empty())
+        mark_or_break(*marker);
+    else
+        broken_.add(*marker, std::move(raised));
     std::lock_guard lock(m_);
     if (work.failure && !next_submit_error_) next_submit_error_ = work.failure;
     work.position = position() + 1;

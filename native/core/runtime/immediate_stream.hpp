@@ -35,8 +35,8 @@ class ImmediateStream final : public PolledStream {
     uint32_t own_references_locked() const override { return next_submit_error_ == stream_error_ ? 2 : 1; }
 
     bool enter(Work& work, Places& end, Ref<Marker>& start, Ref<Failure>& error);
-    void run_now(Work& work, const Ref<Failure>& error);
-    Ref<Marker> mark_work(Work& work, Places& end);
+    std::string run_now(Work& work, const Ref<Failure>& error);
+    Ref<Marker> mark_work(Work& work, Places& end, std::string raised);
     void withdraw(Work& work, Marker* start);
     void leave();
 

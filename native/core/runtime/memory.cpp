@@ -34,12 +34,16 @@ class OutOfMemory final : public std::bad_alloc {
 
 class Hold final : public Task {
   public:
-    explicit Hold(Ref<Block> block) : block_(std::move(block)) {}
+    // Memory of a polled device is freed by the device.
+    Hold(Ref<Block> block, DeviceId device)
+        : block_(std::move(block)), type_(devices::at(device.type).polled() ? device.type : int16_t(-1)) {}
     void run() override { block_ = {}; }
     bool needs_host_lock() const override { return false; }
+    int16_t device_type() const override { return type_; }
 
   private:
     Ref<Block> block_;
+    const int16_t type_;
 };
 
 }  // namespace
@@ -102,7 +106,7 @@ void Memory::free(std::string_view how) {
         } catch (const Error&) {
             // A device that cannot make a marker no longer uses the memory.
         }
-        auto* hold = new Hold(block);
+        auto* hold = new Hold(block, device);
         if (!marker || !marker->when_ended(hold)) delete hold;
     }
 }

@@ -1,5 +1,6 @@
 #include "runtime/notifier.hpp"
 
+#include <array>
 #include <atomic>
 #include <utility>
 
@@ -11,14 +12,18 @@
 #include "base/mutex.hpp"
 #include "base/process.hpp"
 #include "base/thread.hpp"
+#include "runtime/device.hpp"
 
 namespace eventide::notifier {
 namespace {
 
+// Of one thread.
 struct State {
-    Mutex m;  // guards first, last
+    Mutex m;  // guards the next three
     Task* first = nullptr;
     Task* last = nullptr;
+    bool removed = false;  // the device type: the thread ends when it has nothing to run
+    const char* name = "eventide-device";
     std::atomic<bool> started{false};   // written under m
     std::atomic<uint32_t> posted{0};    // futex word of the thread: one up per post
     std::atomic<uint32_t> finished{0};  // futex word of drain(): one up per task
@@ -31,8 +36,16 @@ struct State {
 
 constexpr int64_t hour_ns = 3'600'000'000'000;
 
+struct States {
+    States() { callbacks.name = "eventide-notifier"; }
+    State callbacks;
+    std::array<State, devices::max_types> devices;  // by the number of the type
+
+    State& of(int16_t type) { return type < 0 ? callbacks : devices.at(size_t(type)); }
+};
+
 Sweeper sweeper{};
-State* state = new State;  // leaked on purpose: the thread may outlive static destruction
+States* states = new States;  // leaked on purpose: the threads may outlive static destruction
 
 Task* take_all(State& s) {
     std::lock_guard lock(s.m);
@@ -66,13 +79,21 @@ void sweep_once(State& s, HostRun& run) {
     sweeper.sweep();
 }
 
+// False: there is something to run, or more may come.
+bool end(State& s) {
+    std::lock_guard lock(s.m);
+    if (!s.removed || s.first) return false;
+    s.started = false;
+    return true;
+}
+
 // No catch (...) and no noexcept on this stack: see thread.hpp.
 void* loop(void* argument) {
     State& s = *static_cast<State*>(argument);
     HostRun run;
-    name_this_thread("eventide-notify");
+    name_this_thread(std::string(s.name, 0, 15).c_str());
     thread_context.core_thread = true;
-    thread_context.name = "eventide-notifier";
+    thread_context.name = s.name;
     thread_context.callback_depth = 1;
     for (;;) {
         uint32_t seen = s.posted.load(std::memory_order_acquire);
@@ -82,6 +103,7 @@ void* loop(void* argument) {
         }
         run.leave();
         if (process::abandoned.load(std::memory_order_relaxed)) park_thread();
+        if (end(s)) break;
         // Pairs with wake(), which changes sweep_at or the list, counts up `posted` and then reads `sleeping`, all
         // seq_cst: if it reads false, its count came before this store, and futex::wait sees another number than
         // `seen`. `seen` was read before the list was taken.
@@ -92,6 +114,7 @@ void* loop(void* argument) {
         s.sleeping.store(false, std::memory_order_relaxed);
         if (sweep_at <= now_ns()) sweep_once(s, run);
     }
+    if (HostLock* lock = HostLock::installed()) lock->forget_thread();
     return nullptr;
 }
 
@@ -113,42 +136,9 @@ void wake(State& s) {
     if (s.sleeping.load(std::memory_order_seq_cst)) futex::wake_all(s.posted);
 }
 
-}  // namespace
-
-void post(Task* first) {
-    if (!first) return;
-    State& s = *state;
-    uint64_t n = 1;
-    Task* last = first;
-    for (; last->next; last = last->next) ++n;
-    {
-        std::lock_guard lock(s.m);
-        (s.last ? s.last->next : s.first) = first;
-        s.last = last;
-        s.accepted.fetch_add(n, std::memory_order_relaxed);
-    }
-    wake(s);
-}
-
-void set_sweeper(Sweeper given) {
-    sweeper = given;
-}
-
-void request_sweep(int64_t after_ns) {
-    State& s = *state;
-    const int64_t at = now_ns() + after_ns;
-    int64_t before = s.sweep_at.fetch_add(0, std::memory_order_seq_cst);  // not a load: see sweep_once
-    do {
-        if (before <= at) return;
-    } while (!s.sweep_at.compare_exchange_weak(before, at, std::memory_order_seq_cst));
-    wake(s);
-}
-
-bool drain(int64_t timeout_ns) {
-    State& s = *state;
+bool drain(State& s, int64_t deadline) {
     const uint64_t target = s.accepted.load(std::memory_order_relaxed);
     if (s.done.load(std::memory_order_acquire) < target) wake(s);
-    const int64_t deadline = now_ns() + timeout_ns;
     s.drainers.fetch_add(1, std::memory_order_seq_cst);
     bool drained = false;
     for (;;) {
@@ -162,12 +152,69 @@ bool drain(int64_t timeout_ns) {
     return drained;
 }
 
+// The tasks from `first` to `last`, of one thread.
+void post(State& s, Task* first, Task* last, uint64_t n) {
+    {
+        std::lock_guard lock(s.m);
+        (s.last ? s.last->next : s.first) = first;
+        s.last = last;
+        s.accepted.fetch_add(n, std::memory_order_relaxed);
+    }
+    wake(s);
+}
+
+}  // namespace
+
+void post(Task* first) {
+    while (first) {
+        const int16_t type = first->device_type();
+        uint64_t n = 1;
+        Task* last = first;
+        for (; last->next && last->next->device_type() == type; last = last->next) ++n;
+        Task* const rest = std::exchange(last->next, nullptr);
+        post(states->of(type), std::exchange(first, rest), last, n);
+    }
+}
+
+void set_sweeper(Sweeper given) {
+    sweeper = given;
+}
+
+void request_sweep(int64_t after_ns) {
+    State& s = states->callbacks;
+    const int64_t at = now_ns() + after_ns;
+    int64_t before = s.sweep_at.fetch_add(0, std::memory_order_seq_cst);  // not a load: see sweep_once
+    do {
+        if (before <= at) return;
+    } while (!s.sweep_at.compare_exchange_weak(before, at, std::memory_order_seq_cst));
+    wake(s);
+}
+
+// Callbacks once more at the end: closing a stream may post that its error was not seen.
+bool drain(int64_t timeout_ns) {
+    const int64_t deadline = now_ns() + timeout_ns;
+    bool drained = drain(states->callbacks, deadline);
+    for (State& s : states->devices) drained &= drain(s, deadline);
+    return drain(states->callbacks, deadline) && drained;
+}
+
 uint64_t completed() noexcept {
-    return state->done.load(std::memory_order_relaxed);
+    uint64_t sum = states->callbacks.done.load(std::memory_order_relaxed);
+    for (const State& s : states->devices) sum += s.done.load(std::memory_order_relaxed);
+    return sum;
+}
+
+void type_removed(int16_t type) {
+    State& s = states->of(type);
+    {
+        std::lock_guard lock(s.m);
+        s.removed = true;
+    }
+    if (s.started.load(std::memory_order_acquire)) wake(s);
 }
 
 void after_fork_in_child() {
-    state = new State;
+    states = new States;
 }
 
 }  // namespace eventide::notifier

@@ -16,7 +16,8 @@ class CloseTask final : public Task {
   public:
     explicit CloseTask(Ref<PolledStream> stream) : stream_(std::move(stream)) {}
     void run() override { stream_->finish(); }
-    bool needs_host_lock() const override { return true; }
+    bool needs_host_lock() const override { return false; }
+    int16_t device_type() const override { return stream_->device_id.type; }
 
   private:
     Ref<PolledStream> stream_;
@@ -46,22 +47,34 @@ uint64_t PolledStream::try_submit(Work& work, Ref<Marker>* behind, SubmitListene
             marker->work = &work;
         }
         try {
-            locks::DeviceCall call;
-            device_stream_->submit(work);
-        } catch (const std::exception&) {  // the device raised: the caller keeps the work
-            locks::DeviceCall call;
-            device_stream_->forget(work);
-            queued_.fetch_sub(1, std::memory_order_relaxed);
-            throw;
+            {
+                locks::DeviceCall call;
+                device_stream_->submit(work);
+            }
+            // The device has the work and may run it; without a marker the Future fails.
+            mark_or_break(*marker);
+        } catch (const std::exception& e) {
+            if (refused(work)) {
+                queued_.fetch_sub(1, std::memory_order_relaxed);
+                throw;
+            }
+            broken_.add(*marker, e.what());
         }
-        // The device has the work and may run it; without a marker the Future fails.
-        mark_or_break(*marker);
         std::lock_guard lock(m_);
         publish_locked(place);
     }
     if (behind) *behind = std::move(marker);
     flush();
     return p;
+}
+
+// The device raised in submit. It may have queued the work before: that never runs, and the caller keeps it. False: it
+// runs already, or has run.
+bool PolledStream::refused(Work& work) {
+    locks::DeviceCall call;
+    if (work.device_data && !device_stream_->reclaim(work)) return false;
+    device_stream_->forget(work);
+    return true;
 }
 
 void PolledStream::mark(Marker& marker) {

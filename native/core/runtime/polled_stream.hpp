@@ -105,6 +105,7 @@ class PolledStream : public Stream {
     virtual void combine_errors_locked(Marker&, Passed&, Ref<Failure>& failure) { (void)failure; }
     virtual Outcome finished_outcome(Passed& passed);
 
+    bool refused(Work& work);
     void mark(Marker& marker);
     void mark_or_break(Marker& marker);  // a marker that the device cannot make fails
     void close_when_drained();

@@ -1,11 +1,13 @@
 #include "tracefile/raw_trace.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -301,13 +303,20 @@ void write_all(const File& file, std::string_view bytes, uint64_t offset, const 
     }
 }
 
-// A killed process may have its memory, and the lock with it, for some milliseconds longer: as long as something reads
-// about its memory in /proc.
-FileLock take_lock_of_buffer(int fd) {
+bool has_ended(const File& buffer) {
+    uint32_t pid = 0;
+    return buffer.read(&pid, sizeof pid, offsetof(BufferHeader, pid)) == sizeof pid && pid &&
+           kill(pid_t(pid), 0) != 0 && errno == ESRCH;
+}
+
+// A killed process may have its memory, and the lock with it, for longer: until a program that reads its cmdline or
+// smaps in /proc has read it, which on a busy machine is long. A process with that number may be another one, or one of
+// another container: the number decides only how long this waits.
+FileLock take_lock_of_buffer(const File& buffer) {
     constexpr timespec pause{0, 10'000'000};
     for (int tries = 0;; ++tries) {
-        const FileLock lock = try_lock_file(fd);
-        if (lock != FileLock::held || tries == 50) return lock;
+        const FileLock lock = try_lock_file(buffer.fd());
+        if (lock != FileLock::held || tries >= (has_ended(buffer) ? 1000 : 50)) return lock;
         nanosleep(&pause, nullptr);
     }
 }
@@ -315,13 +324,16 @@ FileLock take_lock_of_buffer(int fd) {
 }  // namespace
 
 void recover(const std::string& path) {
-    const RawTrace raw = load(path);
+    RawTrace raw = load(path);
     if (raw.closed) return;
     const File buffer(raw.buffer, O_RDWR);  // its lock is held until everything is saved
-    const FileLock lock = buffer ? take_lock_of_buffer(buffer.fd()) : FileLock::free;
+    const FileLock lock = buffer ? take_lock_of_buffer(buffer) : FileLock::free;
     if (lock == FileLock::held)
         throw Error(ErrorKind::usage, path + " is still being recorded; stop the recording, or its process, first");
     if (lock == FileLock::error) throw system_error(raw.buffer);
+    // Until the lock was free, more was recorded, or the recording stopped and closed the file.
+    if (buffer) raw = load(path);
+    if (raw.closed) return;
     const std::string more = rest_of(raw, "", "recovered");
     const File file(path, O_RDWR);
     if (!file || ftruncate(file.fd(), off_t(raw.good)) != 0) throw system_error(path);

@@ -58,9 +58,7 @@ def join(*threads: threading.Thread) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(TIMEOUT * 3)
-        if thread.is_alive():
-            raise AssertionError("a thread never came back")
+        thread.join()  # of a process that hangs, the test prints all stacks
 
 
 def record_and_query(kind: str) -> None:

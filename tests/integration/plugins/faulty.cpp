@@ -154,6 +154,13 @@ const std::map<std::string, Change> faults = {
      [](eventide_device& d) {
          d.make_marker = [](void*, int) -> void* { throw std::runtime_error("thrown by make_marker"); };
      }},
+    {"submit queues and throws",
+     [](eventide_device& d) {
+         d.submit = [](void* s, eventide_work* w) -> int {
+             table.submit(s, w);
+             throw std::runtime_error("thrown by submit");
+         };
+     }},
     {"wait throws",
      [](eventide_device& d) { d.wait = [](void*, void*) -> int { throw std::runtime_error("thrown by wait"); }; }},
     {"flush throws", [](eventide_device& d) { d.flush = [](void*) { throw std::runtime_error("thrown by flush"); }; }},
