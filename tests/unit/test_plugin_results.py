@@ -50,7 +50,9 @@ def parts(row: StepCost) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(("name", "steps", "loading"), [(LOADER0, STEPS, 33.37), (LOADER4, STEPS_WITH_WORKERS, 0.84)])
-def test_the_steps_of_a_real_training_are_split_as_by_the_plugin(name, steps, loading) -> None:
+def test_the_steps_of_a_real_training_are_split_as_by_the_plugin(
+    name: str, steps: dict[str, tuple[int, ...]], loading: float
+) -> None:
     found = step_costs(et.open_trace(real_trace(name)))
     assert {row.step.partition("#")[2]: (row.wall // 1000, *(p // 1000 for p in parts(row))) for row in found.rows} == (
         steps
@@ -60,7 +62,7 @@ def test_the_steps_of_a_real_training_are_split_as_by_the_plugin(name, steps, lo
 
 
 @pytest.mark.parametrize(("name", "expected"), [(LOADER0, (55.51, 54.68, 49.13)), (LOADER4, (70.27, 69.22, 48.91))])
-def test_the_use_of_the_gpu_is_that_of_the_plugin(name, expected) -> None:
+def test_the_use_of_the_gpu_is_that_of_the_plugin(name: str, expected: tuple[float, ...]) -> None:
     (use,) = kernels(et.open_trace(real_trace(name))).devices
     assert use.sm_efficiency is not None
     assert use.occupancy is not None
@@ -69,7 +71,7 @@ def test_the_use_of_the_gpu_is_that_of_the_plugin(name, expected) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_table_of_kernels_is_that_of_the_plugin(name) -> None:
+def test_the_table_of_kernels_is_that_of_the_plugin(name: str) -> None:
     found = []
     for row in kernels(et.open_trace(real_trace(name))).rows[:4]:
         times = (row.total, row.mean, row.max, row.min)
