@@ -136,7 +136,8 @@ def _causes(model: Model, work: Span, low: int, high: int) -> list[str]:
     first = low == model.window[0]  # earlier work may have run, and is not in the trace
     rest = "unknown" if first or may_hide_a_wait(model, work) else "queued"
     dark = [s for s in _blocking(model) if s.track == call.track and blocking(model)[s.row] is None] if first else []
-    dry = any(s.start <= low < s.end for s in _blocking(model) if s.track == call.track)
+    skew = skew_of(model)
+    dry = any(s.start <= low < s.end + skew for s in _blocking(model) if s.track == call.track)
     causes = []
     for tick in range(low, high):
         if by_event and waited is not None and tick < waited:
@@ -169,9 +170,7 @@ def _blocking(model: Model) -> list[Span]:
 def blocking(model: Model) -> dict[int, int | None]:
     """The calls that blocked, and what each waited for last, by row; the traces here have one device."""
     recorded = {s.row: _recorded(model, s) for s in model.host if s.category == "sync"}
-    copies = _copies(model)
-    sure = {call: copy for call, copy in copies.items() if _surely_waits(model, call, copy)}
-    skew = _skew(model, {**{sync: one for sync, one in recorded.items() if one is not None}, **sure})
+    copies, skew = _copies(model), skew_of(model)
     found: dict[int, int | None] = {}
     for sync, source in recorded.items():
         end = model.spans[sync].end + skew
@@ -210,8 +209,11 @@ def _surely_waits(model: Model, call: int, copy: int) -> bool:
     return "Async" not in model.spans[call].name or "Pageable" in model.spans[copy].name
 
 
-def _skew(model: Model, awaited: dict[int, int]) -> int:
-    found = 0
+def skew_of(model: Model) -> int:
+    """How long after the return of a call the work that it waited for ends, at most."""
+    recorded = {s.row: one for s in model.host if s.category == "sync" and (one := _recorded(model, s)) is not None}
+    sure = {call: copy for call, copy in _copies(model).items() if _surely_waits(model, call, copy)}
+    awaited, found = {**recorded, **sure}, 0
     for call, source in ((model.spans[call], model.spans[source]) for call, source in awaited.items()):
         late = source.end - call.end
         if source.start < call.end and late <= call.end - call.start:

@@ -134,12 +134,12 @@ def profiled(pause: int, *, called: str = "annotation") -> Trace:
     return b.trace(source="jax")
 
 
-def keeps_up() -> Trace:
+def keeps_up(name: str = "gemm", category: str = "kernel") -> Trace:
     """A host that needs all of the time, and a device that works for 850 of 1000 ns."""
     b = Builder()
     b.span(b.thread(), "step", 0, 1000)
     for at in range(0, 1000, 100):
-        b.launch((at + 10, at + 15), "gemm", at + 15, at + 100)
+        b.launch((at + 10, at + 15), name, at + 15, at + 100, category=category)
     return b.trace(source="eventide")
 
 
@@ -205,6 +205,11 @@ CASES = [
     Case(
         "device-busy", keeps_up, {"device": "cuda:0", "busy": 850, "idle": 150, "wall": 1000, "kind": "host"},
         made(late), says="cuda:0 was busy 85 % of 1.00 us: a faster host saves at most 150 ns.",
+        remedy="Make its kernels faster: `eventide trace kernels` and `eventide trace flops` show which are slow.",
+    ),
+    Case(
+        "device-busy", lambda: keeps_up("ncclAllReduce", "communication"), {"busy": 850}, made(late),
+        more={"remedy": None},  # it does not compute
     ),
     Case("critical-path", not_launched, {"kind": "host", "wall": 1000}, made(busy())),
     Case("critical-path", mixed, {"kind": "host", "wall": 1000}, made(busy())),

@@ -10,7 +10,7 @@ from eventide.analysis.metrics._step_costs import PARTS, StepCost
 from tests.kineto_files import real_trace
 from tests.trace_builder import Builder
 
-LOADER0 = "nvidia_resnet50_loader0"
+LOADER0, LOADER4 = "nvidia_resnet50_loader0", "nvidia_resnet50_loader4"
 # Microseconds by step: wall, then PARTS; the plug-in's table of ResNet-50 without loader workers.
 STEPS = {
     "5": (187_948, 98_598, 1_941, 90, 0, 2_796, 69_317, 14_091, 1_115),
@@ -20,29 +20,66 @@ STEPS = {
     "9": (182_172, 98_504, 1_937, 87, 0, 2_788, 62_690, 15_025, 1_141),
     "10": (165_983, 98_641, 1_798, 88, 0, 3_381, 48_185, 12_773, 1_117),
 }
+STEPS_WITH_WORKERS = {  # the same with four loader workers
+    "5": (182_306, 99_778, 3_606, 98, 0, 41_028, 4_341, 27_460, 5_995),
+    "6": (126_183, 99_208, 2_948, 98, 0, 3_406, 0, 16_404, 4_119),
+    "7": (127_181, 99_114, 2_949, 98, 0, 3_417, 6, 19_521, 2_076),
+    "8": (123_079, 99_021, 2_975, 97, 0, 3_544, 0, 15_464, 1_978),
+    "9": (163_461, 98_791, 3_596, 97, 0, 8_275, 1_370, 43_905, 7_427),
+    "10": (124_198, 98_956, 2_885, 98, 0, 3_714, 1_400, 13_235, 3_910),
+}
+# The rows of the kernel table with most time: calls; total, mean, longest, shortest in microseconds; blocks; occupancy.
+KERNELS = {
+    LOADER0: [
+        (162, 80_756, 498, 1_017, 323, 42.25, 29.97),
+        (156, 66_472, 426, 745, 345, 9.78, 38.0),
+        (264, 59_642, 226, 915, 45, 4.34, 67.98),
+        (3_090, 39_814, 13, 378, 1, 641.54, 92.32),
+    ],
+    LOADER4: [
+        (180, 86_855, 483, 1_023, 323, 45.33, 30.04),
+        (264, 59_568, 226, 923, 45, 4.33, 67.92),
+        (90, 43_471, 483, 742, 363, 8.18, 38.0),
+        (3_090, 39_753, 13, 376, 1, 641.51, 92.35),
+    ],
+}
 
 
 def parts(row: StepCost) -> tuple[int, ...]:
     return tuple(getattr(row, part) for part in PARTS)
 
 
-def test_the_steps_of_a_real_training_are_split_as_by_the_plugin() -> None:
-    found = step_costs(et.open_trace(real_trace(LOADER0)))
+@pytest.mark.parametrize(("name", "steps", "loading"), [(LOADER0, STEPS, 33.37), (LOADER4, STEPS_WITH_WORKERS, 0.84)])
+def test_the_steps_of_a_real_training_are_split_as_by_the_plugin(
+    name: str, steps: dict[str, tuple[int, ...]], loading: float
+) -> None:
+    found = step_costs(et.open_trace(real_trace(name)))
     assert {row.step.partition("#")[2]: (row.wall // 1000, *(p // 1000 for p in parts(row))) for row in found.rows} == (
-        STEPS
+        steps
     )
     assert all(sum(parts(row)) == row.wall for row in found.rows)
-    assert found.share("data_loading") == pytest.approx(33.37, abs=0.005)
+    assert found.share("data_loading") == pytest.approx(loading, abs=0.005)
 
 
-def test_the_use_of_the_gpu_is_that_of_the_plugin() -> None:
-    (use,) = kernels(et.open_trace(real_trace(LOADER0))).devices
-    assert round(use.utilization, 2) == 55.51
+@pytest.mark.parametrize(("name", "expected"), [(LOADER0, (55.51, 54.68, 49.13)), (LOADER4, (70.27, 69.22, 48.91))])
+def test_the_use_of_the_gpu_is_that_of_the_plugin(name: str, expected: tuple[float, ...]) -> None:
+    (use,) = kernels(et.open_trace(real_trace(name))).devices
     assert use.sm_efficiency is not None
-    assert round(use.sm_efficiency, 2) == 54.68
     assert use.occupancy is not None
-    assert round(use.occupancy, 2) == 49.13
+    assert (round(use.utilization, 2), round(use.sm_efficiency, 2), round(use.occupancy, 2)) == expected
     assert use.tensor_cores == 0.0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_table_of_kernels_is_that_of_the_plugin(name: str) -> None:
+    found = []
+    for row in kernels(et.open_trace(real_trace(name))).rows[:4]:
+        times = (row.total, row.mean, row.max, row.min)
+        assert row.blocks is not None
+        assert row.occupancy is not None
+        shown = (round(row.blocks, 2), round(row.occupancy, 2))
+        found.append((row.count, *(round(time / 1000) for time in times), *shown))
+    assert found == KERNELS[name]
 
 
 def test_the_operators_have_the_times_of_the_plugin() -> None:

@@ -64,7 +64,7 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class DeviceUse:
-    """One device, over `wall`: all steps, each until its work has ended; without steps the whole window."""
+    """One device, over `wall`: from the first step until the work of the last has ended; without steps the window."""
 
     device: str
     wall: int
@@ -201,8 +201,9 @@ def weighted(values: Floats, weights: Ints) -> float | None:
 
 def _use(view: View, device: str, mine: _Launched) -> DeviceUse:
     rows, matrix = mine.rows, mine.matrix
-    _, start, end = step_windows(view)
-    wall, length = int((end - start).sum()), view.duration[rows]
+    _, starts, ends = step_windows(view)
+    start, end = starts.min(keepdims=True), ends.max(keepdims=True)
+    wall, length = int(end[0] - start[0]), view.duration[rows]
     busy = int(shares({1: (view.start[rows], view.end[rows])}).within(start, end).get(1, np.zeros(1, np.int64)).sum())
     share = _multiprocessors(view, mine, start, end)
     return DeviceUse(

@@ -118,12 +118,15 @@ def host_bottleneck(report: Report) -> Iterator[Match]:
         "and the file was not cut."
     ),
     says="{device} was busy {busy:of wall} of {wall:time}: a faster host saves at most {idle:time}. The " + _PATH,
-    remedy="Make its kernels faster: `eventide trace kernels` and `eventide trace flops` show which are slow.",
+    remedy="[Make its kernels faster: `eventide trace {kernels}` and `eventide trace flops` show which are slow.]",
     confidence=(RECORDED, INFERRED),
 )
 def device_busy(report: Report) -> Iterator[Match]:
-    """What the host waited for may not be recorded; that the device was busy is."""
-    return _match(report, "device-busy")
+    """What the host waited for may not be recorded; that the device was busy is, and whether it computed."""
+    for match in _match(report, "device-busy"):
+        (whole,) = (each.whole for each in report.breakdown.devices if each.device == match.values["device"])
+        computes = whole.any_of("compute") * 2 > whole.busy
+        yield replace(match, values={**match.values, "kernels": "kernels" if computes else None})
 
 
 @rule(
