@@ -60,7 +60,7 @@ class Passing(Tiny):
     """Registered and removed again"""
 
     type = "passing"
-    closed_on = SimpleQueue()
+    closed_on: SimpleQueue[str] = SimpleQueue()
 
     def close_stream(self, steps):
         self.closed_on.put(threading.current_thread().name)
