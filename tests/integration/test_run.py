@@ -305,3 +305,7 @@ def test_tasks_of_asyncio_are_spans_under_their_names_and_errors_are_reported_as
     assert json.loads(rows["fetch 1"]["args"])["coroutine"] == "fetch"
     assert rows["fetch 2"]["duration"] >= 20_000_000
     assert trace.tracks["name"][rows["late"]["track"]].as_py() == "asyncio tasks"
+    tasks = {row.name: row for row in et.analysis.summary(trace).tasks}
+    assert {"fetch 1", "bad", "late"} <= set(tasks)
+    assert tasks["fetch 2"].total == rows["fetch 2"]["duration"]
+    assert "Task " in (text := trace.report()) and "fetch 2 " in text

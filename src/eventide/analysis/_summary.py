@@ -73,6 +73,7 @@ class Summary(show.Result):
     sync_count: int
     sync_time: int
     unfinished: int
+    tasks: tuple[NameRow, ...]  # of asyncio, from creation to end: several at once on one thread
 
     _columns: ClassVar[Mapping[str, show.Cell]] = {
         "on": show.text,
@@ -89,7 +90,8 @@ class Summary(show.Result):
     _more: ClassVar[tuple[str, ...]] = ("on",)
 
     def _rows(self) -> list[dict[str, object]]:
-        return [{"on": on, **vars(row)} for on, rows in (("device", self.device), ("host", self.host)) for row in rows]
+        parts = (("device", self.device), ("host", self.host), ("task", self.tasks))
+        return [{"on": on, **vars(row)} for on, rows in parts for row in rows]
 
     def _heading(self) -> str:
         return f"{f.time(self.wall)}, {f.count(len(self.streams), 'stream')}, {f.count(len(self.threads), 'thread')}"
@@ -236,7 +238,7 @@ def summary(trace: Trace | View) -> Summary:
         recorded = int(nest.self_time.sum())
         blocked = int(nest.self_time[syncs[nest.rows]].sum())
         threads.append(ThreadRow(view.thread(track), len(nest.rows), recorded, max(wall - recorded, 0), blocked))
-    work = np.flatnonzero(view.bits)
+    work, tasks = np.flatnonzero(view.bits), np.flatnonzero(view.in_categories("task") & ~view.host & (view.bits == 0))
     return Summary(
         start,
         wall,
@@ -247,6 +249,7 @@ def summary(trace: Trace | View) -> Summary:
         int(syncs.sum()),
         int(view.duration[syncs].sum()),
         int(view.unfinished.sum()),
+        tuple(sorted(_rows(view, tasks, view.duration), key=lambda row: (-row.total, row.name))),
     )
 
 

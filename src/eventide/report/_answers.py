@@ -23,7 +23,7 @@ from eventide.analysis import (
     Summary,
     Syncs,
 )
-from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table, table
+from eventide.report._tables import Fitted, breakdown_table, host_table, name_table, path_table, table, task_table
 
 _PROCESSES = 8  # of a run, whose memory is shown
 NO_DEVICE = "The trace has no device work, so nothing is known about a device being busy or idle."
@@ -50,8 +50,10 @@ def render_summary(result: Summary, most: int = 25) -> RenderableType:
         parts += [Text(NO_DEVICE), Text("")]
     if result.host:
         parts += [host_table(result, most), Text("")]
-    else:
+    elif not result.tasks:
         parts.append(Text("No span of the host was recorded; sampled stacks are in `eventide report`."))
+    if result.tasks:
+        parts += [task_table(result, most), Text("")]
     rows = [
         [row.thread, f"{row.count:,}", f.time(row.recorded), f.time(row.unrecorded), f.time(row.blocked)]
         for row in result.threads[:most]

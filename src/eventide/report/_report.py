@@ -22,7 +22,15 @@ from eventide.errors import TraceFileError, UsageValueError
 from eventide.report._gather import Report, gather
 from eventide.report._sample_tables import sample_tables
 from eventide.report._steps import is_split, phase_table, strip
-from eventide.report._tables import as_text, breakdown_table, edits_table, host_table, name_table, path_table
+from eventide.report._tables import (
+    as_text,
+    breakdown_table,
+    edits_table,
+    host_table,
+    name_table,
+    path_table,
+    task_table,
+)
 from eventide.report.rules import findings, unknowns
 from eventide.trace import Trace
 
@@ -149,6 +157,8 @@ def render_report(report: Report) -> RenderableType:
         parts += [Text(""), name_table(report.summary.device, _ROWS)]
     if report.summary.host:
         parts += [Text(""), host_table(report.summary, _ROWS)]
+    if report.summary.tasks:
+        parts += [Text(""), task_table(report.summary, _ROWS)]
     if report.path.wall and report.breakdown.devices:
         parts += [Text(""), path_table(report.path, 3)]
     parts += _edits(report)

@@ -146,6 +146,24 @@ def host_table(result: Summary, most: int) -> Fitted:
     return table("Host code", ("kind", "self", "total", "count", "min", "median", "max"), rows, 2)
 
 
+def task_table(result: Summary, most: int) -> Fitted:
+    """Tasks of asyncio by name: from creation to end, waiting included."""
+    rows = [
+        [
+            f.name(row.name, 70),
+            f.time(row.total),
+            f"{row.count:,}",
+            f.time(row.min),
+            f.time(row.median),
+            f.time(row.max),
+        ]
+        for row in result.tasks[:most]
+    ]
+    if rest := result.tasks[most:]:
+        rows.append([_more(rest), f.time(sum(row.total for row in rest)), f"{sum(row.count for row in rest):,}"])
+    return table("Task", ("total", "count", "min", "median", "max"), rows)
+
+
 @dataclass(frozen=True, repr=False)
 class OperatorTable:
     """Spans by name, with FLOPs and input shapes where there are any; it prints as a table."""

@@ -77,6 +77,6 @@ def _record(task: Any, created: int, outcome: str | None) -> None:
     try:
         about = {"coroutine": getattr(task.get_coro(), "__qualname__", None)}
         name, args = task.get_name(), json.dumps({**about, **({"ended": outcome} if outcome else {})})
-        _native.record_span(TRACK, name, "span", created, _native.now_ns(), args, 0, 0, 0, 0)
+        _native.record_span(TRACK, name, "task", created, _native.now_ns(), args, 0, 0, 0, 0)
     except Exception:  # noqa: BLE001 - never into the program
         _log.exception("a task of asyncio was not recorded, the program continues")

@@ -141,6 +141,7 @@ CATEGORIES = {
     "copy": "moves memory on a device",
     "communication": "a collective on a device",
     "wait": "a stream waits for an event",
+    "task": "a task of asyncio, from its creation to its end",
     "process": "a child process, from its start to its end",
     "backend": "a backend's own event",
     "annotation": "an annotation of another tool, on the host or on a device",

@@ -14,7 +14,7 @@ from eventide.report._answers import render_compile, render_idle, render_memory,
 from eventide.report._gather import Report
 from eventide.report._sample_tables import sample_tables
 from eventide.report._steps import is_split, phase_table
-from eventide.report._tables import Fitted, breakdown_table, edits_table, host_table, name_table, path_table
+from eventide.report._tables import Fitted, breakdown_table, edits_table, host_table, name_table, path_table, task_table
 from eventide.report.rules import CONFIDENCES, Finding, findings, unknowns
 
 _ROWS = 200
@@ -83,6 +83,8 @@ def tables(report: Report, oddities: Lint) -> str:
         shown += [breakdown_table(report.breakdown), name_table(report.summary.device, _ROWS)]
     if report.summary.host:
         shown.append(host_table(report.summary, _ROWS))
+    if report.summary.tasks:
+        shown.append(task_table(report.summary, _ROWS))
     shown += sample_tables(report.samples, _ROWS)
     if report.path.wall and report.breakdown.devices:
         shown.append(path_table(report.path, _ROWS))
