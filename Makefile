@@ -101,11 +101,14 @@ REPORTS := $(CURDIR)/build/reports
 # asks for them, and ASan ends the process when that thread ends. This test counts the platforms.
 WITHOUT_OPENCL := --deselect tests/unit/test_sim_streams.py::test_the_number_of_sim_devices_is_configurable
 
-# $(call instrumented,<address or thread>,<libraries>,<variables of the sanitizer>,<arguments of pytest>)
+# A library that is loaded after those of ASan, so that a fork does not copy a lock of its allocator.
+QUIET_FORK := build/venv-address/fork_when_quiet.so
+
+# $(call instrumented,<address or thread>,<libraries>,<variables of the sanitizer>,<arguments of pytest>,<a library>)
 # Child processes inherit it all; what they report is in files, and fails the run whatever the test made of it.
 define instrumented
 rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-status=0; env PATH="$(CURDIR)/build/venv-$(1)/bin:$$PATH" LD_PRELOAD="$(call preload,$(2))" PYTHONMALLOC=malloc \
+status=0; env PATH="$(CURDIR)/build/venv-$(1)/bin:$$PATH" LD_PRELOAD="$(call preload,$(2)) $(5)" PYTHONMALLOC=malloc \
     OCL_ICD_VENDORS=$(REPORTS) GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 $(3) \
     python -m pytest -m "not heavy" -p no:cacheprovider --capture=sys $(PARALLEL) $(WITHOUT_OPENCL) $(4) || status=$$?; \
 if grep -rs "Sanitizer:" $(REPORTS); then cat $(REPORTS)/*; status=1; fi; exit $$status
@@ -127,8 +130,8 @@ TSAN_TESTS := $(addprefix tests/unit/test_,$(addsuffix .py,asyncio backpressure 
     $(addprefix tests/property/test_,$(addsuffix .py,concurrent_order backpressure_property)) \
     $(addprefix tests/integration/test_,$(addsuffix .py,immediate_locks plugin_threads soak))
 
-test-asan: build/venv-address/package  ## Run the Python tests with the module under ASan+UBSan; SELECT=... for other tests
-	$(call instrumented,address,asan ubsan,$(ASAN_FLAGS),$(or $(SELECT),$(ASAN_TESTS)))
+test-asan: build/venv-address/package $(QUIET_FORK)  ## Run the Python tests with the module under ASan+UBSan; SELECT=... for other tests
+	$(call instrumented,address,asan ubsan,$(ASAN_FLAGS),$(or $(SELECT),$(ASAN_TESTS)),$(CURDIR)/$(QUIET_FORK))
 
 test-tsan: build/venv-thread/package  ## Run the threaded Python tests with the module under TSan; SELECT=... for others
 	$(call instrumented,thread,tsan,$(TSAN_FLAGS),$(or $(SELECT),$(TSAN_TESTS)))
@@ -236,6 +239,9 @@ $(FUZZ): requirements/fuzz.txt | $(TESTING)
 $(BENCH): requirements/bench.txt | $(PACKAGE)
 	pip install -q -r $<
 	@touch $@
+
+$(QUIET_FORK): native/tests/asan/fork_when_quiet.cpp | build/venv-address/package
+	$(CXX) -std=c++20 -O1 -shared -fPIC -o $@ $<
 
 comma := ,
 build/venv-%/package: $(NATIVE) CMakeLists.txt | $(TESTING)
