@@ -7,6 +7,8 @@ and ``as_completed`` may have been imported by name before, so what they call is
 from __future__ import annotations
 
 import concurrent.futures
+import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,8 +48,8 @@ def _callback_receives(original: Callable[..., Any]) -> Callable[..., Any]:
     """The callback may run in the thread that adds it: the Future is done by then."""
 
     def add_done_callback(self: Any, fn: Callable[..., Any]) -> None:
-        if getattr(fn, "__module__", None) == "asyncio.futures":  # it has the result copied later, by the loop
-            original(self, fn)
+        if getattr(fn, "__module__", None) == "asyncio.futures":
+            original(self, functools.partial(_copy_in_the_loop, fn))
             return
 
         def received(future: Any) -> None:
@@ -57,6 +59,18 @@ def _callback_receives(original: Callable[..., Any]) -> Callable[..., Any]:
         original(self, received)
 
     return add_done_callback
+
+
+def _copy_in_the_loop(copy: Callable[..., Any], future: Any) -> None:
+    """Newer Pythons copy the result of a Future that is done at once, older ones in the next iteration of the loop.
+
+    In between the coroutine has not awaited it: an order that it gets from the copy is one of this run alone.
+    """
+    loop = sys.modules["asyncio"]._get_running_loop()  # noqa: SLF001 - that of this thread, or None
+    if loop is None:
+        copy(future)
+    else:
+        loop.call_soon(copy, future)
 
 
 def _yields(original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
