@@ -275,10 +275,26 @@ bool copies_later(PyObject* callback) {
     return later;
 }
 
+// Newer Pythons copy in this call, where a loop runs in this thread. While host_wait is observed the loop calls it later
+// as in older ones: before a coroutine awaits the copy nothing is ordered, whatever was complete in this run.
+PyObject* call_in_the_loop(PyObject* self, PyObject* callback) {
+    PyObject* asyncio = hub::listening(Hook::host_wait) ? PyImport_ImportModule("asyncio") : nullptr;
+    PyObject* loop = asyncio ? PyObject_CallMethod(asyncio, "_get_running_loop", nullptr) : nullptr;
+    PyObject* r = nullptr;
+    if (loop && loop != Py_None)
+        r = PyObject_CallMethod(loop, "call_soon", "OO", callback, self);
+    else if (!PyErr_Occurred())
+        r = PyObject_CallOneArg(callback, self);
+    Py_XDECREF(loop);
+    Py_XDECREF(asyncio);
+    return r;
+}
+
 PyObject* call_at_once(PyObject* self, PyObject* callback) {
-    if (!copies_later(callback) && !observe_completion((Future*)self)) return nullptr;
+    const bool later = copies_later(callback);
+    if (!later && !observe_completion((Future*)self)) return nullptr;
     ++thread_context.callback_depth;
-    PyObject* r = PyObject_CallOneArg(callback, self);
+    PyObject* r = later ? call_in_the_loop(self, callback) : PyObject_CallOneArg(callback, self);
     --thread_context.callback_depth;
     if (!r && !report_callback_error("Future", callback)) return nullptr;
     Py_XDECREF(r);
